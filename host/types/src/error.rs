@@ -1,0 +1,60 @@
+//! Why a call between the host and a component, in either direction, failed.
+
+use serde::{Deserialize, Serialize};
+
+/// What a plugin lacked when it was refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Denial {
+    /// The capability of the grant that is missing.
+    pub capability: String,
+    /// What was attempted.
+    pub attempt: String,
+    /// What the owner can do about it, usually a command.
+    pub remedy: String,
+}
+
+/// An expected failure of a call, as a value. Mirrors `error` of the contract.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "kebab-case", tag = "kind", content = "detail")]
+pub enum CallError {
+    /// The user has not granted this.
+    #[error("{} is not granted: {}; {}", .0.capability, .0.attempt, .0.remedy)]
+    Denied(Denial),
+    /// The arguments are wrong; the text says which and how.
+    #[error("{0}")]
+    Invalid(String),
+    /// There is nothing of that name.
+    #[error("{0}")]
+    NotFound(String),
+    /// The instance is not, or no longer, the one that serves.
+    #[error("this instance does not serve")]
+    NotLive,
+    /// A queue is full, or the callee waits for the caller.
+    #[error("busy: try again later")]
+    Busy,
+    /// The deadline passed.
+    #[error("it took longer than it may")]
+    Timeout,
+    /// Nothing happened; the same call may succeed a moment later.
+    #[error("it was interrupted before anything happened; try again")]
+    Retryable,
+    /// Anything else, in words.
+    #[error("{0}")]
+    Other(String),
+}
+
+impl CallError {
+    /// A short name for logs and machine-readable answers.
+    pub fn code(&self) -> &'static str {
+        match self {
+            CallError::Denied(_) => "denied",
+            CallError::Invalid(_) => "invalid",
+            CallError::NotFound(_) => "not-found",
+            CallError::NotLive => "not-live",
+            CallError::Busy => "busy",
+            CallError::Timeout => "timeout",
+            CallError::Retryable => "retryable",
+            CallError::Other(_) => "other",
+        }
+    }
+}

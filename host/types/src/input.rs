@@ -1,0 +1,112 @@
+//! What reaches the agent.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Audience, Conversation, Meta, Peer, Principal, Timestamp};
+
+/// Where the bytes of a medium are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MediaSource {
+    /// Here.
+    Inline(Vec<u8>),
+    /// At an address.
+    Url(String),
+    /// In the host's own store, by content address.
+    Stored(String),
+}
+
+/// A picture, a sound, a film or a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Media {
+    /// The media type, such as `image/png`.
+    pub mime: String,
+    /// A file name.
+    pub name: Option<String>,
+    /// The bytes, or where they are.
+    pub source: MediaSource,
+    /// Additions by name.
+    pub meta: Meta,
+}
+
+/// The content of an input.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Payload {
+    /// What somebody said.
+    Text(String),
+    /// A JSON document, as text.
+    Structured(String),
+}
+
+impl Payload {
+    /// The text that the model reads.
+    pub fn text(&self) -> &str {
+        match self {
+            Payload::Text(text) | Payload::Structured(text) => text,
+        }
+    }
+}
+
+/// What reaches the agent. Journaled before it is queued.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Input {
+    /// The journal's id of it.
+    pub id: String,
+    /// The slot, or part of the host, that submitted it.
+    pub source: String,
+    /// Where it was said.
+    pub conversation: Conversation,
+    /// Who may read it.
+    pub audience: Audience,
+    /// Who said it.
+    pub principal: Principal,
+    /// `message` for what a person says; `notice`, `request`, `timer`, `event` and others for the rest.
+    pub kind: String,
+    /// What was said.
+    pub payload: Payload,
+    /// What came with it.
+    pub media: Vec<Media>,
+    /// Handed back with the answer; opaque to everyone but the channel.
+    pub reply_route: Option<String>,
+    /// When it was received.
+    pub received_at: Timestamp,
+    /// Additions by name.
+    pub meta: Meta,
+}
+
+/// An input as a plugin (or the gateway) knows it, before the host has added what it alone may say.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Submission {
+    /// The platform's own id. The same id is taken once.
+    pub platform_id: Option<String>,
+    /// The other side of the conversation.
+    pub peer: Peer,
+    /// The account that spoke.
+    pub user: String,
+    /// A name for people to read.
+    pub display_name: Option<String>,
+    /// The connection it came over, where that is what vouches for the user.
+    pub connection: Option<u64>,
+    /// See [`Input::kind`].
+    pub kind: String,
+    /// What was said.
+    pub payload: Payload,
+    /// What came with it.
+    pub media: Vec<Media>,
+    /// See [`Input::reply_route`].
+    pub reply_route: Option<String>,
+    /// When it was received; now, if it is not said.
+    pub received_at: Option<Timestamp>,
+    /// Additions by name.
+    pub meta: Meta,
+}
+
+/// What became of an input.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Accepted {
+    /// The input's id in the journal.
+    pub input: String,
+    /// It had been taken before.
+    pub duplicate: bool,
+}

@@ -1,0 +1,394 @@
+//! What goes to a model and what comes back, whatever the vendor. Mirrors `homeagent:adapter`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Meta, ToolCall};
+
+/// Where the host puts the key of a source.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum KeyPlacement {
+    /// The vendor wants none.
+    None,
+    /// `Authorization: Bearer <key>`.
+    Bearer,
+    /// A header of this name.
+    Header(String),
+    /// A query parameter of this name.
+    Query(String),
+}
+
+/// How a streamed answer is cut into events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Framing {
+    /// Server-sent events.
+    Sse,
+    /// One JSON document a line.
+    Ndjson,
+}
+
+/// What an adapter says of itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AdapterDescriptor {
+    /// The adapter's name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// One line for people.
+    pub summary: String,
+    /// Where the vendor's service is, when the source does not say.
+    pub default_base_url: Option<String>,
+    /// The model, when the source does not say.
+    pub default_model: Option<String>,
+    /// Where the key goes.
+    pub key: KeyPlacement,
+    /// How a streamed answer is cut.
+    pub framing: Framing,
+    /// Names of what it can do: `tools`, `images`, `audio`, `streaming`, `reasoning`, `embeddings`, `model-listing`.
+    pub features: Vec<String>,
+    /// Answers by itself, without a network.
+    pub offline: bool,
+    /// Additions by name.
+    pub meta: Meta,
+}
+
+impl AdapterDescriptor {
+    /// Whether it can do what this feature's name says.
+    pub fn has(&self, feature: &str) -> bool {
+        self.features.iter().any(|name| name == feature)
+    }
+}
+
+/// The bytes of a medium for a model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelMedia {
+    /// The media type.
+    pub mime: String,
+    /// The bytes; empty where `url` is given.
+    pub data: Vec<u8>,
+    /// An address the vendor can fetch.
+    pub url: Option<String>,
+}
+
+/// A part of what somebody says to a model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ContentPart {
+    /// Text.
+    Text(String),
+    /// A picture.
+    Image(ModelMedia),
+    /// A sound.
+    Audio(ModelMedia),
+    /// Anything else.
+    Other(ModelMedia),
+}
+
+/// Something of a vendor's own that must be sent back as it came, to the adapter and model that made it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Opaque {
+    /// The adapter that made it. The host sets it.
+    #[serde(default)]
+    pub adapter: String,
+    /// The model it was made with. The host sets it.
+    #[serde(default)]
+    pub model: String,
+    /// What it is, in the adapter's words.
+    pub kind: String,
+    /// The blob.
+    pub value: String,
+}
+
+/// One message of the window handed to a model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Message {
+    /// Rules.
+    System(String),
+    /// What somebody said.
+    User(Vec<ContentPart>),
+    /// What the model said.
+    Assistant {
+        /// Its text.
+        text: String,
+        /// What it thought.
+        reasoning: String,
+        /// The tools it called.
+        tool_calls: Vec<ToolCall>,
+        /// The vendor's own.
+        opaque: Vec<Opaque>,
+    },
+    /// What a tool answered.
+    Tool {
+        /// The id of the call.
+        call: String,
+        /// The tool's name.
+        name: String,
+        /// The result.
+        content: Vec<ContentPart>,
+        /// The tool did not succeed.
+        failed: bool,
+    },
+}
+
+impl Message {
+    /// A user message of one text.
+    pub fn user(text: impl Into<String>) -> Self {
+        Message::User(vec![ContentPart::Text(text.into())])
+    }
+}
+
+/// A tool as a model sees it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolSpec {
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub description: String,
+    /// The JSON Schema of its arguments.
+    pub parameters: serde_json::Value,
+}
+
+/// Whether the model is to call tools.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ToolChoice {
+    /// As it sees fit.
+    #[default]
+    Auto,
+    /// Not at all.
+    None,
+    /// At least one.
+    Required,
+    /// This one.
+    Named(String),
+}
+
+/// What is asked of a model, before a source is chosen.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Prompt {
+    /// The window, oldest first: a valid sequence of calls and results.
+    pub messages: Vec<Message>,
+    /// The tools it may call, sorted by name.
+    pub tools: Vec<ToolSpec>,
+    /// Whether it is to call them.
+    pub tool_choice: ToolChoice,
+}
+
+/// What an adapter turns into HTTP.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ModelRequest {
+    /// The vendor's name of the model.
+    pub model: String,
+    /// The window and tools.
+    pub prompt: Prompt,
+    /// Sampling temperature.
+    pub temperature: Option<f64>,
+    /// The most tokens of the answer.
+    pub max_tokens: Option<u32>,
+    /// Whether the model is to think first; as the vendor does by default, if it is not said.
+    pub thinking: Option<bool>,
+    /// Whether the answer is to be streamed.
+    pub stream: bool,
+    /// The source's options.
+    pub options: Meta,
+}
+
+/// An HTTP request without the base URL and the key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HttpRequest {
+    /// `POST`, mostly.
+    pub method: String,
+    /// Appended to the source's base URL; begins with `/`, may carry a query.
+    pub path: String,
+    /// Header names and values.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+/// A whole HTTP answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HttpResponse {
+    /// The status code.
+    pub status: u16,
+    /// Header names in lower case, and values.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+/// One event of a streamed answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StreamEvent {
+    /// The event's name; empty where the framing has none.
+    pub event: String,
+    /// Its data.
+    pub data: String,
+}
+
+/// What kind of failure a model call met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FailureClass {
+    /// The key is wrong or missing.
+    Auth,
+    /// The key may not do this.
+    Permission,
+    /// No money is left.
+    Unfunded,
+    /// Too many requests.
+    RateLimited,
+    /// The vendor has trouble.
+    Overloaded,
+    /// The request is wrong.
+    BadRequest,
+    /// The prompt is too long for the model.
+    ContextOverflow,
+    /// It took too long.
+    Timeout,
+    /// The connection failed.
+    Network,
+    /// The stream broke off.
+    StreamEndedEarly,
+    /// The answer is not what the vendor's protocol says.
+    Protocol,
+}
+
+impl FailureClass {
+    /// The name as in the contract.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            FailureClass::Auth => "auth",
+            FailureClass::Permission => "permission",
+            FailureClass::Unfunded => "unfunded",
+            FailureClass::RateLimited => "rate-limited",
+            FailureClass::Overloaded => "overloaded",
+            FailureClass::BadRequest => "bad-request",
+            FailureClass::ContextOverflow => "context-overflow",
+            FailureClass::Timeout => "timeout",
+            FailureClass::Network => "network",
+            FailureClass::StreamEndedEarly => "stream-ended-early",
+            FailureClass::Protocol => "protocol",
+        }
+    }
+}
+
+/// A failure of a model call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// What kind it is.
+    pub class: FailureClass,
+    /// In words.
+    pub message: String,
+    /// When the vendor says to come back, in milliseconds from now.
+    pub retry_after_ms: Option<u64>,
+}
+
+/// A piece of a tool call. [`AssistantAnswer`] says how pieces are joined.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolCallDelta {
+    /// The call's place, where the vendor gives one.
+    pub index: Option<u32>,
+    /// The call's id, where the vendor gives one.
+    pub id: Option<String>,
+    /// The tool's name, or a repetition of it.
+    pub name: Option<String>,
+    /// A piece of the arguments' JSON text.
+    pub arguments: String,
+}
+
+/// What a call cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens of the prompt, the cached part among them.
+    pub input: u64,
+    /// Tokens of the answer, thinking among them.
+    pub output: u64,
+    /// Tokens of the prompt that the vendor had cached, where it tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cached: Option<u64>,
+}
+
+/// Why a model stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FinishReason {
+    /// It had said everything.
+    Stop,
+    /// It wants tools to run.
+    ToolCalls,
+    /// The most tokens were reached.
+    Length,
+    /// A filter of the vendor's cut it.
+    #[serde(rename = "content-filter")]
+    ContentFilter,
+    /// The model refused.
+    Refusal,
+    /// The vendor paused a long turn.
+    Pause,
+    /// Another reason.
+    Other,
+}
+
+/// A piece of an answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ModelDelta {
+    /// A piece of the text.
+    Text(String),
+    /// A piece of what it thinks.
+    Reasoning(String),
+    /// A piece of a tool call.
+    ToolCall(ToolCallDelta),
+    /// What it cost so far; a later one replaces an earlier one.
+    Usage(Usage),
+    /// It ended.
+    Finish(FinishReason),
+    /// The vendor's own.
+    Opaque(Opaque),
+    /// It failed.
+    Error(Failure),
+}
+
+/// A piece of an answer made without a vendor.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rehearsed {
+    /// How long to wait before it, in milliseconds.
+    pub pause_ms: u32,
+    /// The piece.
+    pub delta: ModelDelta,
+}
+
+/// A whole answer, put together from its pieces.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AssistantAnswer {
+    /// The text.
+    pub text: String,
+    /// What it thought.
+    pub reasoning: String,
+    /// The calls, in the order in which they began; ids are unique within the answer.
+    pub tool_calls: Vec<ToolCall>,
+    /// The vendor's own.
+    pub opaque: Vec<Opaque>,
+    /// Why it stopped; `None` when the stream broke.
+    pub finish: Option<FinishReason>,
+    /// What it cost, where the vendor tells.
+    pub usage: Option<Usage>,
+    /// What went wrong; the pieces until then are kept.
+    pub error: Option<Failure>,
+}
+
+/// An answer and where it came from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Completion {
+    /// The source's name.
+    pub source: String,
+    /// The adapter's name.
+    pub adapter: String,
+    /// The model's name.
+    pub model: String,
+    /// The answer.
+    pub answer: AssistantAnswer,
+}

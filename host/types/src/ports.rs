@@ -1,0 +1,226 @@
+//! The traits at which the parts of the host meet.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use crate::model::{
+    AdapterDescriptor, Completion, Failure, HttpRequest, HttpResponse, ModelDelta, ModelRequest, Prompt, Rehearsed,
+    StreamEvent,
+};
+use crate::stage::{Patch, StageContext};
+use crate::{Accepted, CallError, Cause, Offers, Output, OutputDelta, Principal, Receipt, Submission, ToolOutput};
+
+/// The live plugins, as the agent sees them. Implemented by the runtime.
+#[async_trait]
+pub trait Plugins: Send + Sync {
+    /// What they offer now. Cheap: a shared snapshot.
+    fn offers(&self) -> Arc<Offers>;
+
+    /// Runs a tool of a plugin; `cause.deadline_ms` bounds it.
+    async fn call_tool(&self, plugin: &str, name: &str, args: String, cause: Cause) -> Result<ToolOutput, CallError>;
+
+    /// Runs a plugin's stage handler; `context.cause.deadline_ms` bounds it.
+    async fn run_stage(&self, plugin: &str, context: StageContext) -> Result<Vec<Patch>, CallError>;
+
+    /// Sends a message through a plugin's channel; `cause.deadline_ms` bounds it.
+    async fn deliver(&self, plugin: &str, output: Output, cause: Cause) -> Result<Receipt, CallError>;
+
+    /// Shows pieces of an answer. Never waits; pieces may be dropped when the channel is slow.
+    fn show(&self, plugin: &str, deltas: Vec<OutputDelta>);
+
+    /// Publishes an event of the host's own. Never waits.
+    fn publish(&self, topic: &str, payload: serde_json::Value, cause: Cause);
+}
+
+/// The agent, as its inputs' carriers see it. Implemented by the agent, handed to the runtime and the gateway.
+#[async_trait]
+pub trait Mind: Send + Sync {
+    /// Queues an input; returns when it is in the journal. `attested` is the principal a connection vouches for; without
+    /// it the role comes from the owner's bindings of `source` and the submission's user.
+    async fn submit(
+        &self,
+        source: &str,
+        attested: Option<Principal>,
+        submission: Submission,
+    ) -> Result<Accepted, CallError>;
+
+    /// Hands over an input that does not wait for the turn that runs.
+    async fn interrupt(
+        &self,
+        source: &str,
+        attested: Option<Principal>,
+        submission: Submission,
+    ) -> Result<Accepted, CallError>;
+
+    /// Ends the turn that runs in the submission's conversation. False: none was running.
+    async fn stop(&self, source: &str, attested: Option<Principal>, submission: Submission) -> Result<bool, CallError>;
+
+    /// Calls any tool in the name of a plugin.
+    async fn call_tool(&self, caller: &str, name: &str, args: String, cause: Cause) -> Result<ToolOutput, CallError>;
+}
+
+/// A model, whatever source serves it. Implemented by the providers.
+#[async_trait]
+pub trait Models: Send + Sync {
+    /// Asks the main line. Pieces go to `pieces` as they arrive; when a source fails after it has shown some,
+    /// [`Progress::restart`] is called before the next source begins. Dropping the future cancels the call down to its
+    /// socket.
+    async fn complete(&self, prompt: &Prompt, pieces: &dyn Progress) -> Result<Completion, ModelsFailure>;
+}
+
+/// Receives the pieces of an answer while it is written.
+pub trait Progress: Send + Sync {
+    /// The next piece.
+    fn piece(&self, delta: &ModelDelta);
+
+    /// What was shown is void: another source begins afresh.
+    fn restart(&self);
+}
+
+/// No source could answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{sentence}")]
+pub struct ModelsFailure {
+    /// What to tell the user.
+    pub sentence: String,
+    /// The last failure of each source that was tried, with the source's name.
+    pub tried: Vec<(String, Failure)>,
+    /// The completion that broke half-way, when there is one: the part shown stays, marked as unfinished.
+    pub partial: Option<Box<Completion>>,
+}
+
+/// The LLM adapters at hand. Implemented by the runtime.
+#[async_trait]
+pub trait Adapters: Send + Sync {
+    /// What the adapter of this name says of itself.
+    fn descriptor(&self, name: &str) -> Option<AdapterDescriptor>;
+
+    /// The names of all adapters, sorted.
+    fn names(&self) -> Vec<String>;
+
+    /// A fresh instance for one model call.
+    async fn open(&self, name: &str) -> Result<Box<dyn AdapterSession>, CallError>;
+}
+
+/// One adapter instance, serving one model call. See `wit/adapter`.
+#[async_trait]
+pub trait AdapterSession: Send {
+    /// Turns the request into HTTP.
+    async fn build_request(&mut self, request: &ModelRequest) -> Result<HttpRequest, CallError>;
+
+    /// Reads a whole answer.
+    async fn parse_response(&mut self, response: HttpResponse) -> Result<Vec<ModelDelta>, CallError>;
+
+    /// Says what a non-2xx answer means.
+    async fn classify_error(&mut self, response: HttpResponse) -> Result<Failure, CallError>;
+
+    /// Reads the next events of a stream.
+    async fn step(&mut self, events: Vec<StreamEvent>) -> Result<Vec<ModelDelta>, CallError>;
+
+    /// The stream has ended.
+    async fn end(&mut self) -> Result<Vec<ModelDelta>, CallError>;
+
+    /// The whole answer of an offline adapter.
+    async fn rehearse(&mut self, request: &ModelRequest) -> Result<Vec<Rehearsed>, CallError>;
+}
+
+/// A frame of a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Frame {
+    /// Text.
+    Text(String),
+    /// Bytes.
+    Binary(Vec<u8>),
+}
+
+/// What a slot does with a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ToPeer {
+    /// Send this.
+    Frame(Frame),
+    /// Close it and tell the reason.
+    Close(String),
+}
+
+/// A connection that the host holds for a slot. The slot's side stays where it is when the instance is replaced.
+#[async_trait]
+pub trait Connection: Send {
+    /// Hands a frame to the slot. Waits while the slot's queue is full; an error says why the connection has to go.
+    async fn receive(&mut self, frame: Frame) -> Result<(), CallError>;
+
+    /// What the slot wants done next; `None` when the slot is gone. Cancel-safe.
+    async fn next(&mut self) -> Option<ToPeer>;
+
+    /// Tells the slot that the other side is gone. Dropping does the same with a general reason.
+    async fn closed(self: Box<Self>, reason: String);
+}
+
+/// The listeners that slots asked the host to hold. Implemented by the runtime.
+#[async_trait]
+pub trait Listeners: Send + Sync {
+    /// Opens a connection on the listener of this name. `attested` is whom the connection vouches for. Fails with
+    /// `not-found` when no plugin holds the listener.
+    async fn connect(
+        &self,
+        listener: &str,
+        attested: Option<Principal>,
+        meta: crate::Meta,
+    ) -> Result<Box<dyn Connection>, CallError>;
+}
+
+/// One slot, or a package that could not get one, for people to look at.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct PluginStatus {
+    /// The slot's name.
+    pub name: String,
+    /// The package's version.
+    pub version: String,
+    /// One line about it.
+    pub summary: String,
+    /// `bundled` or `installed`.
+    pub origin: String,
+    /// `live`, `starting`, `backing-off`, `failed`, `unloaded`, `refused`.
+    pub state: String,
+    /// Why it is in that state, when it is not `live`.
+    pub reason: Option<String>,
+    /// The SHA-256 of the component, in hexadecimal digits.
+    pub digest: String,
+    /// Restarts since the slot was made.
+    pub restarts: u64,
+    /// Calls since the slot was made.
+    pub calls: u64,
+    /// The last failure of a call, in words.
+    pub last_error: Option<String>,
+    /// Milliseconds since the instance began to serve.
+    pub uptime_ms: u64,
+    /// Capabilities that the package asks for and the user has granted.
+    pub granted: Vec<String>,
+    /// Capabilities that the package asks for and the user has not granted.
+    pub missing: Vec<String>,
+    /// Names of the tools it offers.
+    pub tools: Vec<String>,
+}
+
+/// The plugins, as their keeper sees them. Implemented by the runtime.
+#[async_trait]
+pub trait PluginAdmin: Send + Sync {
+    /// All slots and refused packages, sorted by name.
+    fn list(&self) -> Vec<PluginStatus>;
+
+    /// Reads the package anew and puts its code in the place of what runs. On failure the old code goes on and the
+    /// error says why.
+    async fn reload(&self, name: &str) -> Result<PluginStatus, CallError>;
+
+    /// Starts a package that is not loaded.
+    async fn load(&self, name: &str) -> Result<PluginStatus, CallError>;
+
+    /// Stops a plugin and takes back what it offered.
+    async fn unload(&self, name: &str) -> Result<(), CallError>;
+
+    /// Gives a plugin a capability.
+    async fn grant(&self, name: &str, capability: &str) -> Result<(), CallError>;
+
+    /// Takes a capability from a plugin; effective at its next call.
+    async fn revoke(&self, name: &str, capability: &str) -> Result<(), CallError>;
+}

@@ -1,0 +1,179 @@
+//! Who speaks, where, and who may read it.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Meta;
+
+/// A right to act. Ordered: a greater role may do what a lesser one may, except [`Role::Plugin`], which stands lowest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// A plugin that acts by itself.
+    Plugin,
+    /// Somebody the owner has not named.
+    Guest,
+    /// Somebody of the house.
+    Member,
+    /// The owner.
+    Owner,
+}
+
+impl Role {
+    /// The name as it is stored and shown.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Role::Owner => "owner",
+            Role::Member => "member",
+            Role::Guest => "guest",
+            Role::Plugin => "plugin",
+        }
+    }
+
+    /// Reads what [`Role::as_str`] wrote.
+    pub fn parse(text: &str) -> Option<Self> {
+        [Role::Owner, Role::Member, Role::Guest, Role::Plugin].into_iter().find(|role| role.as_str() == text)
+    }
+}
+
+/// Who caused an input: a channel's namespace and a user in it, mapped by the host to a role.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Principal {
+    /// The channel (or plugin) in whose naming `user` is unique.
+    pub namespace: String,
+    /// The account within the namespace.
+    pub user: String,
+    /// What the host maps that account to.
+    pub role: Role,
+    /// A name for people to read.
+    pub display_name: Option<String>,
+}
+
+impl fmt::Display for Principal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.namespace, self.user)
+    }
+}
+
+/// The other side of a conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Peer {
+    /// One person, by account.
+    Person(String),
+    /// A group, by its id.
+    Group(String),
+    /// A kind of peer this version does not know.
+    Other(String),
+}
+
+/// A channel and a peer or group on it. Its text form is `channel:person`, `channel:group/<id>` or
+/// `channel:other/<id>`, with `/` and `%` in a person's account written `%2F` and `%25`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Conversation {
+    /// The channel's name.
+    pub channel: String,
+    /// The other side.
+    pub peer: Peer,
+}
+
+impl Conversation {
+    /// A conversation with one person.
+    pub fn person(channel: impl Into<String>, user: impl Into<String>) -> Self {
+        Self { channel: channel.into(), peer: Peer::Person(user.into()) }
+    }
+
+    /// Reads the text form; `None` when there is no channel in it.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (channel, peer) = text.split_once(':').filter(|(channel, _)| !channel.is_empty())?;
+        let peer = match peer.split_once('/') {
+            Some(("group", id)) => Peer::Group(id.to_owned()),
+            Some(("other", id)) => Peer::Other(id.to_owned()),
+            _ => Peer::Person(peer.replace("%2F", "/").replace("%25", "%")),
+        };
+        Some(Self { channel: channel.to_owned(), peer })
+    }
+
+    /// Everyone who reads what is said in it.
+    pub fn audience(&self) -> Audience {
+        match &self.peer {
+            Peer::Person(user) => Audience::Person(format!("{}:{user}", self.channel)),
+            Peer::Group(group) => Audience::Group(format!("{}:{group}", self.channel)),
+            Peer::Other(other) => Audience::Other(format!("{}:{other}", self.channel)),
+        }
+    }
+}
+
+impl fmt::Display for Conversation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.peer {
+            Peer::Person(user) => write!(f, "{}:{}", self.channel, user.replace('%', "%25").replace('/', "%2F")),
+            Peer::Group(group) => write!(f, "{}:group/{group}", self.channel),
+            Peer::Other(other) => write!(f, "{}:other/{other}", self.channel),
+        }
+    }
+}
+
+/// Who may read what was said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Audience {
+    /// One principal, written `namespace:user`.
+    Person(String),
+    /// The members of a group conversation, written `channel:group`.
+    Group(String),
+    /// The agent alone.
+    Agent,
+    /// An audience this version does not know; to be treated as [`Audience::Agent`].
+    Other(String),
+}
+
+/// What a call comes from; handed along with each call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cause {
+    /// The turn, when there is one.
+    pub run: Option<String>,
+    /// Where the turn's input was said.
+    pub conversation: Option<Conversation>,
+    /// Whose rights the call has.
+    pub principal: Principal,
+    /// Who reads what comes of it.
+    pub audience: Audience,
+    /// How long the callee has, in milliseconds from the moment of the call.
+    pub deadline_ms: u64,
+    /// The slots this call has come through, outermost first.
+    pub chain: Vec<String>,
+    /// Additions by name.
+    pub meta: Meta,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conversations_read_back_as_they_were_written() {
+        let peers = [
+            Peer::Person("7".into()),
+            Peer::Person("group/7".into()),
+            Peer::Person("50%2F:张三".into()),
+            Peer::Group("7".into()),
+            Peer::Group("a/b".into()),
+            Peer::Other("x".into()),
+        ];
+        for peer in peers {
+            let conversation = Conversation { channel: "qq".into(), peer };
+            assert_eq!(Conversation::parse(&conversation.to_string()), Some(conversation));
+        }
+        assert_eq!(Conversation::parse("nothing"), None);
+    }
+
+    #[test]
+    fn an_owner_may_what_a_member_may_and_a_plugin_may_least() {
+        assert!(Role::Owner > Role::Member && Role::Member > Role::Guest && Role::Guest > Role::Plugin);
+        for role in [Role::Owner, Role::Member, Role::Guest, Role::Plugin] {
+            assert_eq!(Role::parse(role.as_str()), Some(role));
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Tools, their calls and their results.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Media, Meta, Role};
+
+/// What a tool does to the world outside its call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Effect {
+    /// Looks something up.
+    Read,
+    /// Changes what the agent keeps for itself. Undoable.
+    Own,
+    /// Reaches others: messages, files, programs, devices, writes over the network.
+    World,
+}
+
+/// A tool that the model may call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolDefinition {
+    /// Letters, digits, `_` and `-`; at most 64 characters.
+    pub name: String,
+    /// What it does, for the model.
+    pub description: String,
+    /// The JSON Schema of the arguments, an object schema.
+    pub parameters: serde_json::Value,
+    /// What it does to the world.
+    pub effect: Effect,
+    /// The least role that may call it; see [`ToolDefinition::least_role`].
+    pub min_role: Option<Role>,
+    /// Keeps nothing between calls.
+    pub stateless: bool,
+    /// The output is kept in the journal but neither vectorised nor distilled.
+    pub no_memory: bool,
+    /// A JSON pointer to the part of the result that the memory works on.
+    pub cleaner: Option<String>,
+    /// How long a call may take, in milliseconds.
+    pub timeout_ms: Option<u32>,
+    /// Additions by name.
+    pub meta: Meta,
+}
+
+impl ToolDefinition {
+    /// The least role that may call it: as declared, else member for what only reads and owner for the rest.
+    pub fn least_role(&self) -> Role {
+        self.min_role.unwrap_or(match self.effect {
+            Effect::Read => Role::Member,
+            Effect::Own | Effect::World => Role::Owner,
+        })
+    }
+}
+
+/// A call of a tool by the model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// Unique within the run.
+    pub id: String,
+    /// The tool's name.
+    pub name: String,
+    /// The arguments' JSON text as the model wrote it, so that no digit of a number is lost; it may not be valid.
+    pub arguments: String,
+}
+
+/// What a tool returned.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolOutput {
+    /// The result's JSON text.
+    pub value: String,
+    /// What came with it.
+    pub media: Vec<Media>,
+    /// The tool ran and says that it did not succeed.
+    pub failed: bool,
+    /// Additions by name.
+    pub meta: Meta,
+}
+
+impl ToolOutput {
+    /// A result that is a text.
+    pub fn text(text: &str) -> Self {
+        Self::json(&serde_json::Value::String(text.to_owned()))
+    }
+
+    /// A result that is a JSON document.
+    pub fn json(value: &serde_json::Value) -> Self {
+        Self { value: value.to_string(), media: Vec::new(), failed: false, meta: Vec::new() }
+    }
+
+    /// What the model reads: a JSON string as its text, anything else as JSON.
+    pub fn for_model(&self) -> String {
+        serde_json::from_str::<String>(&self.value).unwrap_or_else(|_| self.value.clone())
+    }
+}
