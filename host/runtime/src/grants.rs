@@ -1,0 +1,62 @@
+//! What each plugin may do. Asked anew at each call, so that taking a grant away works at once.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, RwLock};
+
+use homeagent_settings::Grants;
+use serde_json::json;
+
+/// The grants of one plugin.
+#[derive(Clone)]
+pub(crate) struct GrantTable {
+    plugin: String,
+    stored: Grants,
+    /// What the package asks for, and whether it came with homed: those are granted until the owner takes them away.
+    asked: Arc<RwLock<Asked>>,
+}
+
+#[derive(Default)]
+struct Asked {
+    wants: BTreeSet<String>,
+    bundled: bool,
+}
+
+impl GrantTable {
+    pub(crate) fn new(plugin: String, stored: Grants) -> Self {
+        Self { plugin, stored, asked: Arc::default() }
+    }
+
+    /// What the package that is now in the slot asks for.
+    pub(crate) fn ask(&self, wants: impl IntoIterator<Item = String>, bundled: bool) {
+        let asked = Asked { wants: wants.into_iter().collect(), bundled };
+        *self.asked.write().unwrap_or_else(std::sync::PoisonError::into_inner) = asked;
+    }
+
+    pub(crate) fn allows(&self, capability: &str) -> bool {
+        let asked = self.asked.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        // A capability that the package does not ask for is not its to use, whatever was granted to an older one.
+        asked.wants.contains(capability)
+            && match self.stored.detail(&self.plugin, capability) {
+                Some(detail) => detail.get("revoked").is_none(),
+                None => asked.bundled,
+            }
+    }
+
+    /// The capabilities asked for, split into granted and missing.
+    pub(crate) fn split(&self) -> (Vec<String>, Vec<String>) {
+        let wants: Vec<String> = {
+            let asked = self.asked.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+            asked.wants.iter().cloned().collect()
+        };
+        wants.into_iter().partition(|capability| self.allows(capability))
+    }
+
+    pub(crate) fn grant(&self, capability: &str) -> Result<(), String> {
+        self.stored.grant(&self.plugin, capability, json!({})).map_err(|error| error.to_string())
+    }
+
+    /// Kept as a row of its own, so that a bundled plugin does not get it back at the next start.
+    pub(crate) fn revoke(&self, capability: &str) -> Result<(), String> {
+        self.stored.grant(&self.plugin, capability, json!({ "revoked": true })).map_err(|error| error.to_string())
+    }
+}

@@ -1,0 +1,23 @@
+//! `settings`: the plugin's own settings, and no others.
+
+use homeagent_types::CallError;
+
+use crate::bindings::{settings, types};
+use crate::instance::InstanceState;
+
+impl settings::Host for &mut InstanceState {
+    fn get(&mut self, key: String) -> Result<String, types::Error> {
+        let full = format!("{}{key}", homeagent_settings::plugin_prefix(&self.slot.name));
+        let value = self.services.settings.get(&full).map_err(|error| CallError::NotFound(error.to_string()))?;
+        Ok(value.to_string())
+    }
+
+    fn set(&mut self, key: String, value: String) -> Result<(), types::Error> {
+        self.may("settings", &format!("setting {key}"))?;
+        let full = format!("{}{key}", homeagent_settings::plugin_prefix(&self.slot.name));
+        let value: serde_json::Value =
+            serde_json::from_str(&value).map_err(|error| CallError::Invalid(format!("the value is not JSON: {error}")))?;
+        self.services.settings.set(&full, value).map_err(|error| CallError::Invalid(error.to_string()))?;
+        Ok(())
+    }
+}

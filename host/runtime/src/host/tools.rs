@@ -1,0 +1,28 @@
+//! `tools`: calls of other plugins' tools.
+
+use wasmtime::component::Accessor;
+
+use super::own_cause;
+use crate::bindings::{tools, types};
+use crate::instance::{HostData, InstanceState};
+
+impl<T: Send + 'static> tools::HostWithStore<T> for HostData {
+    async fn call(
+        accessor: &Accessor<T, Self>,
+        name: String,
+        args: String,
+        cause: types::Cause,
+    ) -> Result<types::ToolOutput, types::Error> {
+        let (mind, slot, cause) = accessor.with(|mut access| {
+            let state = access.get();
+            state.may("tools", &format!("calling the tool {name}"))?;
+            // What the guest says of the cause is not believed, only which of its own calls it stands for.
+            let cause =
+                state.slot.believed(&cause.meta).unwrap_or_else(|| own_cause(&state.slot, cause.deadline_ms));
+            Ok::<_, homeagent_types::CallError>((state.services.mind()?, state.slot.name.clone(), cause))
+        })?;
+        Ok(mind.call_tool(&slot, &name, args, cause).await?.into())
+    }
+}
+
+impl tools::Host for &mut InstanceState {}

@@ -1,0 +1,160 @@
+//! A store and what a guest in it can reach.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use homeagent_types::CallError;
+use wasmtime::component::{HasData, Linker, ResourceTable};
+use wasmtime::{ResourceLimiter, Store, UpdateDeadline};
+use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
+
+use crate::bindings::plugin::Plugin;
+use crate::engine::{ComponentEngine, LARGEST_MEMORY};
+use crate::services::Services;
+use crate::slot::core::SlotCore;
+use crate::stdio::GuestOutput;
+
+/// Bytes a guest may hand over in one host call.
+const HANDED_OVER: usize = 8 << 20;
+/// Handles a guest may hold.
+const HANDLES: usize = 10_000;
+/// Elements of all tables of a store.
+const TABLE_ELEMENTS: usize = 100_000;
+
+/// What the host keeps for one instance.
+pub(crate) struct InstanceState {
+    wasi: WasiCtx,
+    table: ResourceTable,
+    limits: StoreLimits,
+    pub(crate) slot: Arc<SlotCore>,
+    pub(crate) services: Arc<Services>,
+    /// Whether the instance serves; before, its imports that have an effect answer `not-live`.
+    live: Arc<AtomicBool>,
+}
+
+impl InstanceState {
+    /// Checks that the instance serves and has a grant.
+    pub(crate) fn may(&self, capability: &str, attempt: &str) -> Result<(), CallError> {
+        if !self.live.load(Ordering::Acquire) {
+            return Err(CallError::NotLive);
+        }
+        self.slot.allow(capability, attempt)
+    }
+}
+
+impl WasiView for InstanceState {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+    }
+}
+
+/// Marks the state as the data of the host interfaces.
+pub(crate) struct HostData;
+
+impl HasData for HostData {
+    type Data<'a> = &'a mut InstanceState;
+}
+
+/// A linker with every interface a plugin can import. Each is always there and checks at the call, so that a component
+/// loads whatever it was granted.
+pub(crate) fn linker(engine: &ComponentEngine) -> wasmtime::Result<Linker<InstanceState>> {
+    let mut linker = Linker::new(&engine.engine);
+    wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
+    Plugin::add_to_linker::<_, HostData>(&mut linker, |state| state)?;
+    Ok(linker)
+}
+
+/// A store for one instance, with its limits set.
+pub(crate) fn store(
+    engine: &ComponentEngine,
+    slot: &Arc<SlotCore>,
+    services: &Arc<Services>,
+    memory: usize,
+    live: &Arc<AtomicBool>,
+) -> Store<InstanceState> {
+    let state = InstanceState {
+        wasi: confined_wasi(slot),
+        table: confined_table(),
+        limits: StoreLimits::new(memory),
+        slot: Arc::clone(slot),
+        services: Arc::clone(services),
+        live: Arc::clone(live),
+    };
+    let mut store = Store::new(&engine.engine, state);
+    confine(&mut store, |state| &mut state.limits);
+    store
+}
+
+/// WASI as a guest's language needs it: output into the log, clocks, random numbers, nothing else.
+pub(crate) fn confined_wasi(slot: &Arc<SlotCore>) -> WasiCtx {
+    WasiCtxBuilder::new()
+        .stdout(GuestOutput::new(Arc::clone(slot), false))
+        .stderr(GuestOutput::new(Arc::clone(slot), true))
+        .allow_tcp(false)
+        .allow_udp(false)
+        .allow_ip_name_lookup(false)
+        .build()
+}
+
+pub(crate) fn confined_table() -> ResourceTable {
+    let mut table = ResourceTable::new();
+    table.set_max_capacity(HANDLES);
+    table
+}
+
+/// Sets what wasmtime leaves open.
+pub(crate) fn confine<T: 'static>(
+    store: &mut Store<T>,
+    limits: impl Fn(&mut T) -> &mut StoreLimits + Send + Sync + 'static,
+) {
+    store.limiter(move |state| limits(state));
+    store.set_hostcall_fuel(HANDED_OVER);
+    store.set_max_component_handles(HANDLES);
+    store.set_epoch_deadline(1);
+    // A guest that computes lets others run at each tick. Whether it may go on is decided outside, where dropping the
+    // store ends it.
+    store.epoch_deadline_callback(|_| Ok(UpdateDeadline::YieldCustom(1, Box::pin(tokio::task::yield_now()))));
+}
+
+/// Total bytes and elements of a store; wasmtime's own limits are for each memory and table.
+pub(crate) struct StoreLimits {
+    memory: usize,
+    memory_used: usize,
+    elements_used: usize,
+    /// The guest wanted more than it may have; said when it traps afterwards.
+    pub(crate) refused: Option<String>,
+}
+
+impl StoreLimits {
+    pub(crate) fn new(memory: usize) -> Self {
+        Self { memory: memory.min(LARGEST_MEMORY), memory_used: 0, elements_used: 0, refused: None }
+    }
+}
+
+impl InstanceState {
+    /// Why the guest was refused memory, when it was.
+    pub(crate) fn take_refusal(&mut self) -> Option<String> {
+        self.limits.refused.take()
+    }
+}
+
+impl ResourceLimiter for StoreLimits {
+    fn memory_growing(&mut self, current: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
+        let total = self.memory_used.saturating_sub(current).saturating_add(desired);
+        if total > self.memory {
+            self.refused = Some(format!("it wanted more than the {} MiB of memory it may have", self.memory >> 20));
+            return Ok(false);
+        }
+        self.memory_used = total;
+        Ok(true)
+    }
+
+    fn table_growing(&mut self, current: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
+        let total = self.elements_used.saturating_sub(current).saturating_add(desired);
+        if total > TABLE_ELEMENTS {
+            return Ok(false);
+        }
+        self.elements_used = total;
+        Ok(true)
+    }
+}

@@ -1,0 +1,191 @@
+//! `plugin.toml`: what a package is called, where its component is, and what it asks for.
+
+use std::collections::BTreeMap;
+
+use homeagent_contract::Kind;
+use serde::Deserialize;
+
+use crate::PackageError;
+
+/// Every capability a package can ask for.
+pub const CAPABILITIES: [&str; 17] = [
+    "connect", "events", "files", "http", "input", "knowledge", "listen", "llm", "memory", "output", "process",
+    "secrets", "settings", "social", "stages", "timers", "tools",
+];
+
+const LARGEST_FILE: usize = 256 << 10;
+const MOST_SETTINGS: usize = 256;
+
+/// A checked manifest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Manifest {
+    /// Letters, digits, `-` and `_`.
+    pub name: String,
+    /// The package's version.
+    pub version: String,
+    /// The component's file name, beside the manifest.
+    pub component: String,
+    /// What kind of component it is.
+    pub kind: Kind,
+    /// The capabilities it asks for, sorted, with the details it gives.
+    pub wants: BTreeMap<String, toml::Table>,
+    /// Its limits, where it asks for others than the defaults.
+    pub limits: Limits,
+    /// Its settings.
+    pub settings: BTreeMap<String, SettingDeclaration>,
+}
+
+/// Limits a package asks for; each is capped by the host's own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// Linear memory, in MiB.
+    pub memory_mib: Option<u32>,
+}
+
+/// One `[settings.<key>]` table.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SettingDeclaration {
+    /// `text`, `integer`, `number`, `boolean`, `list` or `secret`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The value when none is set.
+    pub default: Option<toml::Value>,
+    /// One line.
+    pub description: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawManifest {
+    plugin: RawPlugin,
+    #[serde(default)]
+    wants: BTreeMap<String, toml::Table>,
+    #[serde(default)]
+    limits: Limits,
+    #[serde(default)]
+    settings: BTreeMap<String, SettingDeclaration>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawPlugin {
+    name: String,
+    version: String,
+    component: String,
+    #[serde(default)]
+    kind: RawKind,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum RawKind {
+    #[default]
+    Plugin,
+    Adapter,
+}
+
+impl Manifest {
+    /// Reads the text of a `plugin.toml`. `place` names it in errors until its own name is known.
+    ///
+    /// # Errors
+    /// When it is not TOML, has unknown or missing keys, or a value that can't be.
+    pub fn parse(place: &str, text: &str) -> Result<Self, PackageError> {
+        let refuse = |reason: String| PackageError::Manifest { plugin: place.to_owned(), reason };
+        if text.len() > LARGEST_FILE {
+            return Err(refuse(format!("it has {} bytes; {LARGEST_FILE} are the most", text.len())));
+        }
+        let raw: RawManifest = toml::from_str(text).map_err(|error| refuse(error.to_string().trim_end().to_owned()))?;
+        check_name(&raw.plugin.name).map_err(refuse)?;
+        let component = raw.plugin.component;
+        if component.is_empty() || component.contains(['/', '\\']) || component.starts_with('.') {
+            return Err(refuse(format!("component = {component:?} must be the name of a file beside plugin.toml")));
+        }
+        for capability in raw.wants.keys() {
+            if !is_capability(capability) {
+                let known = CAPABILITIES.join(", ");
+                return Err(refuse(format!("[wants.{capability}] is no capability; there are {known}")));
+            }
+        }
+        if raw.settings.len() > MOST_SETTINGS {
+            return Err(refuse(format!("it has {} settings; {MOST_SETTINGS} are the most", raw.settings.len())));
+        }
+        let kind = match raw.plugin.kind {
+            RawKind::Plugin => Kind::Plugin,
+            RawKind::Adapter => Kind::Adapter,
+        };
+        if kind == Kind::Adapter && !raw.wants.is_empty() {
+            return Err(refuse("an adapter has no capabilities; take the [wants] tables out".into()));
+        }
+        Ok(Self {
+            name: raw.plugin.name,
+            version: raw.plugin.version,
+            component,
+            kind,
+            wants: raw.wants,
+            limits: raw.limits,
+            settings: raw.settings,
+        })
+    }
+}
+
+/// Whether there is a capability of this name.
+pub fn is_capability(name: &str) -> bool {
+    CAPABILITIES.contains(&name)
+}
+
+fn check_name(name: &str) -> Result<(), String> {
+    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
+    if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
+        return Err(format!("name = {name:?} must be 1 to 64 of the letters a-z, digits, - and _"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = r#"
+        [plugin]
+        name = "calc"
+        version = "1.2.3"
+        component = "calc.wasm"
+
+        [wants.tools]
+
+        [limits]
+        memory_mib = 16
+
+        [settings.precision]
+        type = "integer"
+        default = 3
+        description = "Digits after the point"
+    "#;
+
+    #[test]
+    fn a_good_manifest_says_what_it_says() {
+        let manifest = Manifest::parse("calc", GOOD).expect("the manifest is good");
+        assert_eq!((manifest.name.as_str(), manifest.kind), ("calc", Kind::Plugin));
+        assert_eq!(manifest.limits.memory_mib, Some(16));
+        assert!(manifest.wants.contains_key("tools") && manifest.settings.contains_key("precision"));
+    }
+
+    #[test]
+    fn each_fault_is_named() {
+        let faults = [
+            (GOOD.replace("[wants.tools]", "[wants.tolls]"), "tolls"),
+            (GOOD.replace("version", "versoin"), "versoin"),
+            (GOOD.replace("\"calc.wasm\"", "\"../calc.wasm\""), "../calc.wasm"),
+            (GOOD.replace("\"calc\"", "\"Calc!\""), "Calc!"),
+            (GOOD.replace("memory_mib = 16", "memory_mib = \"16\""), "memory_mib"),
+            (GOOD.replace("[plugin]", "[plugin"), "line"),
+            ("x".repeat(LARGEST_FILE + 1), "bytes"),
+        ];
+        for (text, word) in faults {
+            let error = Manifest::parse("calc", &text).expect_err("the manifest has a fault").to_string();
+            assert!(error.contains(word), "{error} does not name {word}");
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! What the live plugins offer, each thing under the slot that offers it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use homeagent_types::stage::Scope;
+use homeagent_types::{Descriptor, Offer, Offers, ToolDefinition};
+
+use crate::grants::GrantTable;
+
+/// The registrations of all slots, and the snapshot that the agent works on.
+#[derive(Default)]
+pub(crate) struct Registrations {
+    slots: Mutex<BTreeMap<String, Registered>>,
+    snapshot: RwLock<Arc<Offers>>,
+}
+
+struct Registered {
+    descriptor: Arc<Descriptor>,
+    grants: GrantTable,
+}
+
+impl Registrations {
+    pub(crate) fn offers(&self) -> Arc<Offers> {
+        Arc::clone(&self.snapshot.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Puts what a plugin offers in the place of what it offered before.
+    ///
+    /// Fails, and changes nothing, when it offers a name that another plugin has; the error names both.
+    pub(crate) fn put(&self, slot: &str, descriptor: Arc<Descriptor>, grants: GrantTable) -> Result<(), String> {
+        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        check_names(&slots, slot, &descriptor)?;
+        slots.insert(slot.to_owned(), Registered { descriptor, grants });
+        self.publish(&slots);
+        Ok(())
+    }
+
+    /// Whether [`Registrations::put`] would succeed.
+    pub(crate) fn check(&self, slot: &str, descriptor: &Descriptor) -> Result<(), String> {
+        check_names(&self.slots.lock().unwrap_or_else(PoisonError::into_inner), slot, descriptor)
+    }
+
+    pub(crate) fn replace_tools(&self, slot: &str, tools: Vec<ToolDefinition>) -> Result<(), String> {
+        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(registered) = slots.get(slot) else { return Err("the plugin is not registered".into()) };
+        let descriptor = Descriptor { tools, ..(*registered.descriptor).clone() };
+        check_names(&slots, slot, &descriptor)?;
+        if let Some(registered) = slots.get_mut(slot) {
+            registered.descriptor = Arc::new(descriptor);
+        }
+        self.publish(&slots);
+        Ok(())
+    }
+
+    pub(crate) fn remove(&self, slot: &str) {
+        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        if slots.remove(slot).is_some() {
+            self.publish(&slots);
+        }
+    }
+
+    /// Makes the snapshot anew, after grants changed.
+    pub(crate) fn refresh(&self) {
+        self.publish(&self.slots.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// The slot that holds the listener of this name.
+    pub(crate) fn listener(&self, name: &str) -> Option<String> {
+        let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let holds = |registered: &Registered| {
+            registered.descriptor.listeners.iter().any(|listener| listener == name) && registered.grants.allows("listen")
+        };
+        slots.iter().find(|(_, registered)| holds(registered)).map(|(slot, _)| slot.clone())
+    }
+
+    /// The names of the tools a slot offers, granted or not.
+    pub(crate) fn tools_of(&self, slot: &str) -> Vec<String> {
+        let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        slots.get(slot).map(|it| it.descriptor.tools.iter().map(|tool| tool.name.clone()).collect()).unwrap_or_default()
+    }
+
+    fn publish(&self, slots: &BTreeMap<String, Registered>) {
+        let mut offers = Offers::default();
+        for (slot, registered) in slots {
+            let (descriptor, grants) = (&registered.descriptor, &registered.grants);
+            if grants.allows("tools") {
+                offers.tools.extend(owned(slot, &descriptor.tools));
+            }
+            if grants.allows("output") {
+                offers.channels.extend(owned(slot, &descriptor.channels));
+            }
+            let everywhere = grants.allows("stages");
+            let stages = descriptor.stages.iter().filter(|stage| everywhere || stage.scope == Scope::OwnTools);
+            offers.stages.extend(stages.map(|stage| Offer { plugin: slot.clone(), item: stage.clone() }));
+        }
+        offers.tools.sort_by(|a, b| a.item.name.cmp(&b.item.name));
+        offers.channels.sort_by(|a, b| a.item.name.cmp(&b.item.name));
+        offers.stages.sort_by(|a, b| (a.item.priority, &a.plugin).cmp(&(b.item.priority, &b.plugin)));
+        *self.snapshot.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(offers);
+    }
+}
+
+fn owned<T: Clone>(slot: &str, items: &[T]) -> impl Iterator<Item = Offer<T>> {
+    items.iter().map(move |item| Offer { plugin: slot.to_owned(), item: item.clone() })
+}
+
+fn check_names(slots: &BTreeMap<String, Registered>, slot: &str, wanted: &Descriptor) -> Result<(), String> {
+    for (other, registered) in slots.iter().filter(|(other, _)| *other != slot) {
+        let has = &registered.descriptor;
+        let tool = wanted.tools.iter().find(|tool| has.tools.iter().any(|taken| taken.name == tool.name));
+        let channel = wanted.channels.iter().find(|it| has.channels.iter().any(|taken| taken.name == it.name));
+        let listener = wanted.listeners.iter().find(|listener| has.listeners.contains(listener));
+        let clash = tool
+            .map(|tool| ("tool", &tool.name))
+            .or_else(|| channel.map(|channel| ("channel", &channel.name)))
+            .or_else(|| listener.map(|listener| ("listener", listener)));
+        if let Some((kind, name)) = clash {
+            return Err(format!("the {kind} {name} is offered by {other} already, so {slot} can't offer it too"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,53 @@
+//! What the runtime's parts share.
+
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
+
+use homeagent_settings::{Grants, Settings};
+use homeagent_types::CallError;
+use homeagent_types::ports::Mind;
+
+use crate::bus::Bus;
+use crate::registrations::Registrations;
+
+/// Shared by all slots.
+pub(crate) struct Services {
+    pub(crate) settings: Settings,
+    pub(crate) grants: Grants,
+    pub(crate) registrations: Registrations,
+    pub(crate) bus: Bus,
+    mind: OnceLock<Weak<dyn Mind>>,
+}
+
+impl Services {
+    pub(crate) fn new(settings: Settings, grants: Grants) -> Self {
+        Self {
+            settings,
+            grants,
+            registrations: Registrations::default(),
+            bus: Bus::default(),
+            mind: OnceLock::new(),
+        }
+    }
+
+    /// The agent; it comes after the runtime, and the runtime does not keep it alive.
+    pub(crate) fn bind(&self, mind: Weak<dyn Mind>) {
+        if self.mind.set(mind).is_err() {
+            tracing::error!("the runtime has been given an agent twice; the first one stays");
+        }
+    }
+
+    pub(crate) fn mind(&self) -> Result<Arc<dyn Mind>, CallError> {
+        self.mind.get().and_then(Weak::upgrade).ok_or(CallError::NotLive)
+    }
+
+    /// A whole number from the settings; settings are checked when they are set, so a failure means a damaged row, for
+    /// which the default stands.
+    pub(crate) fn number(&self, key: &str, fallback: u64) -> u64 {
+        self.settings.integer(key).ok().and_then(|value| u64::try_from(value).ok()).unwrap_or(fallback)
+    }
+
+    pub(crate) fn milliseconds(&self, key: &str, fallback: u64) -> Duration {
+        self.settings.duration(key).unwrap_or(Duration::from_millis(fallback))
+    }
+}

@@ -1,0 +1,213 @@
+//! What a slot keeps whatever instance is in it.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use homeagent_types::{CallError, Cause, Denial};
+use tokio::sync::watch;
+use tracing::Level;
+
+use super::sockets::Sockets;
+use crate::grants::GrantTable;
+
+/// The key under which a call's number travels in the meta of its cause, so that a guest that hands the cause back is
+/// believed for what the host knows of that call, not for what it says.
+pub(crate) const CALL_KEY: &str = "homeagent.call";
+
+/// How deep a chain of calls may come back to one slot.
+const DEEPEST_REENTRY: usize = 4;
+
+/// How much of a guest's standard error is kept for the report of its trap, in bytes.
+const LONGEST_LAST_WORDS: usize = 1_000;
+
+/// The seat's own state. Shared by the handle, the supervisor and the running instances.
+pub(crate) struct SlotCore {
+    pub(crate) name: String,
+    pub(crate) grants: GrantTable,
+    pub(crate) sockets: Sockets,
+    pub(crate) calls: AtomicU64,
+    running: Mutex<HashMap<u64, Running>>,
+    /// Changes whenever a job ends; drains wait on it.
+    ended: watch::Sender<u64>,
+    next_job: AtomicU64,
+    last_error: Mutex<Option<String>>,
+    log: Mutex<LogBudget>,
+}
+
+/// A job that an instance has begun.
+struct Running {
+    generation: u64,
+    export: &'static str,
+    kill_at: Instant,
+    cause: Option<Cause>,
+}
+
+/// A job that outlived its deadline and its grace.
+pub(crate) struct Overdue {
+    pub(crate) generation: u64,
+    pub(crate) export: &'static str,
+}
+
+struct LogBudget {
+    second: Instant,
+    lines: u32,
+    dropped: u64,
+    per_second: u32,
+    /// What the guest last wrote to its standard error: for a Rust guest, the message of its panic.
+    last_words: String,
+}
+
+impl SlotCore {
+    pub(crate) fn new(name: String, grants: GrantTable, log_lines_per_second: u32) -> Self {
+        Self {
+            name,
+            grants,
+            sockets: Sockets::default(),
+            calls: AtomicU64::new(0),
+            running: Mutex::default(),
+            ended: watch::Sender::new(0),
+            next_job: AtomicU64::new(1),
+            last_error: Mutex::default(),
+            log: Mutex::new(LogBudget {
+                second: Instant::now(),
+                lines: 0,
+                dropped: 0,
+                per_second: log_lines_per_second,
+                last_words: String::new(),
+            }),
+        }
+    }
+
+    pub(crate) fn next_job(&self) -> u64 {
+        self.next_job.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Checks a capability at the moment of a call.
+    pub(crate) fn allow(&self, capability: &str, attempt: impl Into<String>) -> Result<(), CallError> {
+        if self.grants.allows(capability) {
+            return Ok(());
+        }
+        let remedy = format!("the owner can allow it: waiter plugin grant {} {capability}", self.name);
+        Err(CallError::Denied(Denial { capability: capability.to_owned(), attempt: attempt.into(), remedy }))
+    }
+
+    /// The cause to hand to this slot: the chain grows by the slot, unless it has come back here too often.
+    pub(crate) fn enter(&self, mut cause: Cause, job: u64) -> Result<Cause, CallError> {
+        if cause.chain.iter().filter(|slot| **slot == self.name).count() >= DEEPEST_REENTRY {
+            return Err(CallError::Busy);
+        }
+        cause.chain.push(self.name.clone());
+        cause.meta.retain(|(key, _)| key != CALL_KEY);
+        cause.meta.push((CALL_KEY.into(), job.to_string()));
+        Ok(cause)
+    }
+
+    /// What the host itself knows of the call whose cause a guest hands back.
+    pub(crate) fn believed(&self, given: &[(String, String)]) -> Option<Cause> {
+        let job = given.iter().find(|(key, _)| key == CALL_KEY)?.1.parse().ok()?;
+        let running = lock(&self.running);
+        let entry: &Running = running.get(&job)?;
+        let mut cause = entry.cause.clone()?;
+        let left = entry.kill_at.saturating_duration_since(Instant::now()).as_millis();
+        cause.deadline_ms = cause.deadline_ms.min(u64::try_from(left).unwrap_or(u64::MAX));
+        Some(cause)
+    }
+
+    pub(crate) fn begin(
+        &self,
+        job: u64,
+        generation: u64,
+        export: &'static str,
+        kill_at: Instant,
+        cause: Option<Cause>,
+    ) -> JobGuard<'_> {
+        lock(&self.running).insert(job, Running { generation, export, kill_at, cause });
+        JobGuard { core: self, job }
+    }
+
+    /// The first job that should have ended by now.
+    pub(crate) fn overdue(&self) -> Option<Overdue> {
+        let now = Instant::now();
+        let running = lock(&self.running);
+        let late = running.values().find(|job| job.kill_at <= now)?;
+        Some(Overdue { generation: late.generation, export: late.export })
+    }
+
+    /// Waits until the generation has no job left.
+    pub(crate) async fn idle(&self, generation: u64) {
+        let mut ended = self.ended.subscribe();
+        while lock(&self.running).values().any(|job| job.generation == generation) {
+            if ended.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    pub(crate) fn note_error(&self, error: impl Into<String>) {
+        *lock(&self.last_error) = Some(error.into());
+    }
+
+    pub(crate) fn last_error(&self) -> Option<String> {
+        lock(&self.last_error).clone()
+    }
+
+    /// Writes a line of the guest's into the log, within its rate.
+    pub(crate) fn log(&self, level: Level, line: &str) {
+        {
+            let mut budget = lock(&self.log);
+            if budget.second.elapsed().as_secs() >= 1 {
+                if budget.dropped > 0 {
+                    tracing::warn!(target: "plugin", plugin = %self.name, lines = budget.dropped, "log lines dropped");
+                }
+                budget.second = Instant::now();
+                budget.lines = 0;
+                budget.dropped = 0;
+            }
+            if budget.lines >= budget.per_second {
+                budget.dropped += 1;
+                return;
+            }
+            budget.lines += 1;
+        }
+        match level {
+            Level::ERROR => tracing::error!(target: "plugin", plugin = %self.name, "{line}"),
+            Level::WARN => tracing::warn!(target: "plugin", plugin = %self.name, "{line}"),
+            Level::INFO => tracing::info!(target: "plugin", plugin = %self.name, "{line}"),
+            Level::DEBUG => tracing::debug!(target: "plugin", plugin = %self.name, "{line}"),
+            Level::TRACE => tracing::trace!(target: "plugin", plugin = %self.name, "{line}"),
+        }
+    }
+
+    pub(crate) fn note_last_words(&self, words: &str) {
+        let mut budget = lock(&self.log);
+        if budget.last_words.len() < LONGEST_LAST_WORDS {
+            budget.last_words.push_str(&words[..words.floor_char_boundary(LONGEST_LAST_WORDS)]);
+            budget.last_words.push(' ');
+        }
+    }
+
+    /// What the guest wrote to its standard error since the last time this was asked.
+    pub(crate) fn take_last_words(&self) -> String {
+        std::mem::take(&mut lock(&self.log).last_words).split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// Ends a job's bookkeeping, also when the store is dropped under it.
+pub(crate) struct JobGuard<'a> {
+    core: &'a SlotCore,
+    job: u64,
+}
+
+impl Drop for JobGuard<'_> {
+    fn drop(&mut self) {
+        lock(&self.core.running).remove(&self.job);
+        self.core.ended.send_modify(|count| *count += 1);
+    }
+}
+
+/// A panic while one of these short locks is held leaves nothing half done, so poisoning is no reason to stop.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

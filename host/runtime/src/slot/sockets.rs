@@ -1,0 +1,93 @@
+//! The connections that the host holds for a slot.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use homeagent_types::ports::{Frame, ToPeer};
+use homeagent_types::{CallError, Meta, Principal};
+use tokio::sync::mpsc;
+
+use super::core::lock;
+
+/// Frames on the way to a peer that does not read; beyond it a sender waits.
+const OUTGOING: usize = 256;
+
+/// The open connections of a slot. They stay when the instance is replaced.
+#[derive(Default)]
+pub(crate) struct Sockets {
+    open: Mutex<BTreeMap<u64, Entry>>,
+    next: AtomicU64,
+}
+
+struct Entry {
+    about: ConnectionInfo,
+    to_peer: mpsc::Sender<ToPeer>,
+    /// The generation that has been told of the connection.
+    told: u64,
+}
+
+/// What an instance is told of a connection.
+#[derive(Clone)]
+pub(crate) struct ConnectionInfo {
+    pub(crate) id: u64,
+    pub(crate) listener: String,
+    pub(crate) attested: Option<Principal>,
+    pub(crate) meta: Meta,
+}
+
+impl Sockets {
+    pub(crate) fn add(
+        &self,
+        listener: &str,
+        attested: Option<Principal>,
+        meta: Meta,
+    ) -> (u64, mpsc::Receiver<ToPeer>) {
+        let id = self.next.fetch_add(1, Ordering::Relaxed) + 1;
+        let (to_peer, from_slot) = mpsc::channel(OUTGOING);
+        let about = ConnectionInfo { id, listener: listener.to_owned(), attested, meta };
+        lock(&self.open).insert(id, Entry { about, to_peer, told: 0 });
+        (id, from_slot)
+    }
+
+    pub(crate) fn remove(&self, id: u64) {
+        lock(&self.open).remove(&id);
+    }
+
+    pub(crate) fn ids(&self) -> Vec<u64> {
+        lock(&self.open).keys().copied().collect()
+    }
+
+    pub(crate) fn attested(&self, id: u64) -> Option<Principal> {
+        lock(&self.open).get(&id)?.about.attested.clone()
+    }
+
+    /// The connection, if this generation has not been told of it yet; it counts as told from now on.
+    pub(crate) fn tell(&self, id: u64, generation: u64) -> Option<ConnectionInfo> {
+        let mut open = lock(&self.open);
+        let entry = open.get_mut(&id).filter(|entry| entry.told < generation)?;
+        entry.told = generation;
+        Some(entry.about.clone())
+    }
+
+    pub(crate) async fn send(&self, id: u64, frame: Frame) -> Result<(), CallError> {
+        let to_peer = lock(&self.open).get(&id).map(|entry| entry.to_peer.clone());
+        let to_peer = to_peer.ok_or_else(|| gone(id))?;
+        to_peer.send(ToPeer::Frame(frame)).await.map_err(|_| gone(id))
+    }
+
+    pub(crate) fn close(&self, id: u64, reason: String) -> Result<(), CallError> {
+        let entry = lock(&self.open).remove(&id).ok_or_else(|| gone(id))?;
+        // A full queue means a peer that does not read; dropping the sender closes the connection all the same.
+        drop(entry.to_peer.try_send(ToPeer::Close(reason)));
+        Ok(())
+    }
+
+    pub(crate) fn close_all(&self) {
+        lock(&self.open).clear();
+    }
+}
+
+fn gone(id: u64) -> CallError {
+    CallError::NotFound(format!("connection {id} is not open"))
+}
