@@ -1,0 +1,27 @@
+//! The append-only record of everything that happened: sessions, runs and events, in the daemon's database.
+//!
+//! It is the only source of truth for history. Windows, documents and graphs are views over it: pruning them loses
+//! nothing. What is acknowledged here is on the disk. One thread writes; it puts whatever waits into one transaction,
+//! so that many conversations share one `fsync`.
+//!
+//! Payloads are JSON whose shape is the agent's matter. The journal looks at two fields only: [`INPUT_ID`] and
+//! [`OUTPUT_ID`].
+
+mod error;
+mod event;
+mod input;
+mod journal;
+mod readers;
+mod recovery;
+mod run;
+mod schema;
+mod session;
+mod writer;
+
+pub use error::JournalError;
+pub use event::{Event, EventKind, INPUT_ID, NewEvent, OUTPUT_ID, Seq};
+pub use input::Acceptance;
+pub use journal::Journal;
+pub use recovery::{PendingInput, Recovery, STOPPED_DURING_RUN, UnknownOutput};
+pub use run::{Run, RunStatus};
+pub use session::Session;

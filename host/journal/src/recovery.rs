@@ -1,0 +1,151 @@
+//! What is left of the last time the daemon ran.
+
+use rusqlite::{Connection, Row};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::error::JournalError;
+use crate::event::{self, COLUMNS, Event, EventKind, NewEvent, OUTPUT_ID, Seq};
+use crate::journal::Journal;
+use crate::run::{self, Run, RunStatus};
+use crate::writer::Failure;
+
+/// The error of a run that was open when the daemon stopped.
+pub const STOPPED_DURING_RUN: &str = "the daemon stopped during this run";
+
+/// What [`Journal::recover`] found.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Recovery {
+    /// Runs that were open, closed as failed now. Their inputs are not repeated.
+    pub failed_runs: Vec<Run>,
+    /// Inputs that were accepted and that no run took, oldest first; they are to be taken now.
+    pub pending_inputs: Vec<PendingInput>,
+    /// Outputs that were handed to a channel and never answered for; they are not to be repeated.
+    pub unknown_outputs: Vec<UnknownOutput>,
+}
+
+/// An input that waits for a run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PendingInput {
+    /// Its place in the journal.
+    pub seq: Seq,
+    /// Its id.
+    pub input_id: String,
+    /// When it was accepted, in milliseconds since 1970.
+    pub at_ms: i64,
+    /// The session it was accepted in.
+    pub session: String,
+    /// The conversation it belongs to.
+    pub conversation: String,
+    /// Who may come to see it.
+    pub audience: String,
+    /// What was accepted.
+    pub payload: Value,
+}
+
+/// An output of which nobody knows whether it was sent.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct UnknownOutput {
+    /// Its id.
+    pub output_id: String,
+    /// The event with which it was queued.
+    pub queued: Event,
+}
+
+impl Journal {
+    /// Closes what the last stop left open, in one transaction: open runs become failed ones, and outputs without an
+    /// answer become unknown. To be called once, before the first run of this start. A second call changes nothing and
+    /// finds the same pending inputs.
+    ///
+    /// # Errors
+    ///
+    /// What the database answers; then nothing was closed.
+    pub async fn recover(&self) -> Result<Recovery, JournalError> {
+        let recovery = self
+            .writer
+            .write("recovering the journal", |connection| {
+                Ok(Recovery {
+                    // First the outputs: they belong to the runs that are closed after them.
+                    unknown_outputs: close_outputs(connection)?,
+                    failed_runs: close_runs(connection)?,
+                    pending_inputs: pending(connection)?,
+                })
+            })
+            .await?;
+        tracing::info!(
+            failed_runs = recovery.failed_runs.len(),
+            pending_inputs = recovery.pending_inputs.len(),
+            unknown_outputs = recovery.unknown_outputs.len(),
+            "journal recovered"
+        );
+        Ok(recovery)
+    }
+}
+
+fn close_outputs(connection: &Connection) -> Result<Vec<UnknownOutput>, Failure> {
+    let read = |row: &Row<'_>| {
+        Ok(UnknownOutput {
+            queued: Event::read(row)?,
+            output_id: row.get("id")?,
+        })
+    };
+    let outputs = connection
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS}, id FROM open_outputs JOIN events USING (seq) ORDER BY seq"
+        ))?
+        .query_map([], read)?
+        .collect::<rusqlite::Result<Vec<_>>>()?;
+    for output in &outputs {
+        let queued = &output.queued;
+        let event = NewEvent {
+            session: queued.session.clone(),
+            run: queued.run.clone(),
+            conversation: queued.conversation.clone(),
+            kind: EventKind::OutputUnknown,
+            audience: queued.audience.clone(),
+            payload: json!({
+                OUTPUT_ID: output.output_id,
+                "reason": "the daemon stopped before the channel answered",
+            }),
+        };
+        event::append(connection, &event)?;
+    }
+    Ok(outputs)
+}
+
+fn close_runs(connection: &Connection) -> Result<Vec<Run>, Failure> {
+    let close = |open: Run| {
+        let ended = run::finish(
+            connection,
+            open,
+            RunStatus::Failed,
+            Some("stopped"),
+            Some(STOPPED_DURING_RUN),
+            &Value::Null,
+        )?;
+        Ok(ended.0)
+    };
+    run::open(connection)?.into_iter().map(close).collect()
+}
+
+fn pending(connection: &Connection) -> Result<Vec<PendingInput>, Failure> {
+    let read = |row: &Row<'_>| {
+        let event = Event::read(row)?;
+        Ok(PendingInput {
+            seq: event.seq,
+            input_id: row.get("id")?,
+            at_ms: event.at_ms,
+            session: event.session,
+            conversation: event.conversation,
+            audience: event.audience,
+            payload: event.payload,
+        })
+    };
+    let inputs = connection
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS}, id FROM inputs JOIN events USING (seq) WHERE state = 'waiting' ORDER BY seq"
+        ))?
+        .query_map([], read)?
+        .collect::<rusqlite::Result<Vec<_>>>()?;
+    Ok(inputs)
+}

@@ -1,0 +1,11 @@
+//! Each module mirrors one of the crate's; `properties` holds over all of them.
+
+mod event;
+mod home;
+mod input;
+mod journal;
+mod properties;
+mod recovery;
+mod run;
+mod schema;
+mod session;

@@ -1,0 +1,144 @@
+//! Which role a person of a channel has. Only the owner makes bindings; what a platform says about a person makes none.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use rusqlite::params;
+use serde::Serialize;
+
+use crate::database::{Database, DatabaseError};
+
+const MIGRATIONS: &[&str] = &["CREATE TABLE bindings (
+    namespace TEXT NOT NULL,
+    user TEXT NOT NULL,
+    role TEXT NOT NULL,
+    PRIMARY KEY (namespace, user)
+) STRICT, WITHOUT ROWID;"];
+
+/// The roles a person can be bound to, highest first.
+pub const ROLES: &[&str] = &["owner", "member", "guest"];
+
+/// An error of the bindings.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BindingError {
+    /// There is no such role.
+    #[error("\"{role}\" is no role: a person is owner, member or guest")]
+    UnknownRole {
+        /// What was given.
+        role: String,
+    },
+    /// A namespace or a user id is empty.
+    #[error(
+        "a person is bound by the channel's name and the user id there, and one of them is empty"
+    )]
+    Nobody,
+    /// The database failed; the bindings are as they were.
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+}
+
+/// A person and their role.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Binding {
+    /// The channel's namespace, `qq`.
+    pub namespace: String,
+    /// The user id there.
+    pub user: String,
+    /// One of [`ROLES`].
+    pub role: String,
+}
+
+/// The role bindings. Clones share them.
+#[derive(Clone)]
+pub struct Bindings {
+    database: Database,
+    /// (namespace, user) -> role. The lock is held over the write to the disk, so that both agree.
+    known: Arc<RwLock<BTreeMap<(String, String), String>>>,
+}
+
+impl Bindings {
+    /// Reads all bindings.
+    ///
+    /// # Errors
+    ///
+    /// What the database answers.
+    pub fn open(database: &Database) -> Result<Self, BindingError> {
+        database.migrate("bindings", MIGRATIONS)?;
+        let known = database.read("reading the role bindings", |connection| {
+            let mut statement = connection.prepare("SELECT namespace, user, role FROM bindings")?;
+            let rows =
+                statement.query_map([], |row| Ok(((row.get(0)?, row.get(1)?), row.get(2)?)))?;
+            rows.collect()
+        })?;
+        Ok(Self {
+            database: database.clone(),
+            known: Arc::new(RwLock::new(known)),
+        })
+    }
+
+    /// The role of a person, `None` for a stranger. Answered from memory.
+    #[must_use]
+    pub fn role_of(&self, namespace: &str, user: &str) -> Option<String> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        known.get(&(namespace.to_owned(), user.to_owned())).cloned()
+    }
+
+    /// Gives a person a role, in place of an earlier one.
+    ///
+    /// # Errors
+    ///
+    /// [`BindingError::UnknownRole`], [`BindingError::Nobody`], and what the database answers.
+    pub fn bind(&self, namespace: &str, user: &str, role: &str) -> Result<(), BindingError> {
+        if !ROLES.contains(&role) {
+            return Err(BindingError::UnknownRole {
+                role: role.to_owned(),
+            });
+        }
+        if namespace.is_empty() || user.is_empty() {
+            return Err(BindingError::Nobody);
+        }
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        self.database
+            .write("binding a person to a role", |transaction| {
+                transaction.execute(
+                    "INSERT INTO bindings (namespace, user, role) VALUES (?1, ?2, ?3)
+                 ON CONFLICT (namespace, user) DO UPDATE SET role = excluded.role",
+                    params![namespace, user, role],
+                )
+            })?;
+        known.insert((namespace.to_owned(), user.to_owned()), role.to_owned());
+        tracing::info!(namespace, user, role, "person bound");
+        Ok(())
+    }
+
+    /// Takes a person's role away; returns whether there was one.
+    ///
+    /// # Errors
+    ///
+    /// What the database answers.
+    pub fn unbind(&self, namespace: &str, user: &str) -> Result<bool, BindingError> {
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let removed = self.database.write("unbinding a person", |transaction| {
+            transaction.execute(
+                "DELETE FROM bindings WHERE namespace = ?1 AND user = ?2",
+                [namespace, user],
+            )
+        })?;
+        known.remove(&(namespace.to_owned(), user.to_owned()));
+        tracing::info!(namespace, user, "person unbound");
+        Ok(removed > 0)
+    }
+
+    /// All bindings, sorted by namespace and user.
+    #[must_use]
+    pub fn list(&self) -> Vec<Binding> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let binding = |((namespace, user), role): (&(String, String), &String)| Binding {
+            namespace: namespace.clone(),
+            user: user.clone(),
+            role: role.clone(),
+        };
+        known.iter().map(binding).collect()
+    }
+}

@@ -1,0 +1,231 @@
+//! The SQLite file: how it is opened, who may read it, and the schema version of each component in it.
+
+mod error;
+mod migrate;
+
+use std::fs::{DirBuilder, OpenOptions, Permissions};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
+
+pub use error::DatabaseError;
+
+/// How long a statement waits for another writer before it fails with [`DatabaseError::Busy`].
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A write-ahead log above this size is cut back at the next checkpoint, so that one burst does not keep the space.
+const JOURNAL_SIZE_LIMIT: i64 = 64 * 1024 * 1024;
+
+/// The daemon's database, `homeagent.db` in the home folder. Clones share one connection.
+#[derive(Clone)]
+pub struct Database {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    path: PathBuf,
+    /// Serves the small stores of this crate. Whoever writes a lot (the journal) takes a connection of its own.
+    connection: Mutex<Connection>,
+}
+
+impl std::fmt::Debug for Database {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Database")
+            .field("path", &self.shared.path)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Database {
+    /// Opens the database at `path`, creating it (0600) and its folder (0700) where they are missing. A file that
+    /// others may read is closed to them.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError::Damaged`] when the file is no SQLite database, [`DatabaseError::File`] when it or its folder
+    /// can't be made, [`DatabaseError::WriteAheadLog`] on a file system without shared memory.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, DatabaseError> {
+        let path = path.as_ref().to_path_buf();
+        prepare_file(&path)?;
+        let connection = connect_writer(&path)?;
+        let database = Self {
+            shared: Arc::new(Shared {
+                path,
+                connection: Mutex::new(connection),
+            }),
+        };
+        migrate::prepare(&database)?;
+        Ok(database)
+    }
+
+    /// The file this database lives in.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.shared.path
+    }
+
+    /// Brings the tables of `component` up to date: runs those of `migrations` (SQL scripts, version 1 first) that
+    /// have not been run yet, all in one transaction.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError::Newer`] when the file was written by a program that knows more migrations; any other error
+    /// leaves the old version untouched.
+    pub fn migrate(&self, component: &str, migrations: &[&str]) -> Result<(), DatabaseError> {
+        migrate::run(self, component, migrations)
+    }
+
+    /// Reads with the shared connection. `doing` says in a few words what for, and starts the error's sentence.
+    ///
+    /// # Errors
+    ///
+    /// What SQLite answered, sorted by what a user can do about it.
+    pub fn read<T>(
+        &self,
+        doing: &'static str,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, DatabaseError> {
+        work(&self.lock()).map_err(|source| self.error(doing, source))
+    }
+
+    /// Writes with the shared connection in one transaction, which is on the disk when this returns. When `work`
+    /// fails nothing of it stays.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Database::read`].
+    pub fn write<T>(
+        &self,
+        doing: &'static str,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, DatabaseError> {
+        let mut connection = self.lock();
+        let run = || {
+            // Immediate: a transaction that reads first and writes later can't wait for the lock, it would just fail.
+            let transaction =
+                connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let answer = work(&transaction)?;
+            transaction.commit()?;
+            Ok(answer)
+        };
+        run().map_err(|source| self.error(doing, source))
+    }
+
+    /// A further connection that may write, for a component with a writer of its own.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Database::open`].
+    pub fn writer(&self) -> Result<Connection, DatabaseError> {
+        connect_writer(&self.shared.path)
+    }
+
+    /// A further connection that can't write. It sees what was committed when its statement began.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Database::open`].
+    pub fn reader(&self) -> Result<Connection, DatabaseError> {
+        let path = &self.shared.path;
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let open = || {
+            let connection = Connection::open_with_flags(path, flags)?;
+            connection.busy_timeout(BUSY_TIMEOUT)?;
+            Ok(connection)
+        };
+        open().map_err(|source| self.error("opening the database to read", source))
+    }
+
+    /// Turns an answer of SQLite, got on any connection to this file, into an error that names the file and what to
+    /// do. `doing` says in a few words what was being done.
+    #[must_use]
+    pub fn error(&self, doing: &'static str, source: rusqlite::Error) -> DatabaseError {
+        DatabaseError::from_sqlite(&self.shared.path, doing, source)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Connection> {
+        // A panic in someone's closure rolled its transaction back, so the connection is still good.
+        self.shared
+            .connection
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// SQLite gives its side files the permissions of the main one, so that one is made first, and closed to others.
+fn prepare_file(path: &Path) -> Result<(), DatabaseError> {
+    let failed = |doing| {
+        move |source| DatabaseError::File {
+            path: path.to_path_buf(),
+            doing,
+            source: Arc::new(source),
+        }
+    };
+    if let Some(folder) = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+    {
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(folder)
+            .map_err(failed("making the folder of"))?;
+    }
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(path)
+        .map_err(failed("opening"))?;
+    let mode = file
+        .metadata()
+        .map_err(failed("examining"))?
+        .permissions()
+        .mode();
+    if mode & 0o077 != 0 {
+        tracing::warn!(path = %path.display(), mode = format!("{:o}", mode & 0o777), "closing the database to others");
+        file.set_permissions(Permissions::from_mode(0o600))
+            .map_err(failed("closing to others"))?;
+    }
+    Ok(())
+}
+
+fn connect_writer(path: &Path) -> Result<Connection, DatabaseError> {
+    let doing = "opening the database";
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let open = || {
+        let connection = Connection::open_with_flags(path, flags)?;
+        connection.busy_timeout(BUSY_TIMEOUT)?;
+        let mode: String =
+            connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| {
+                row.get::<_, String>(0)
+            })?;
+        // A commit is on the disk when it returns: the journal promises as much for each event.
+        connection.pragma_update(None, "synchronous", "FULL")?;
+        connection.pragma_update(None, "foreign_keys", true)?;
+        // What is deleted is overwritten, so that it can't be read from free pages.
+        connection
+            .pragma_update_and_check(None, "secure_delete", true, |row| row.get::<_, i64>(0))
+            .map(drop)?;
+        connection
+            .pragma_update_and_check(None, "journal_size_limit", JOURNAL_SIZE_LIMIT, |row| {
+                row.get::<_, i64>(0)
+            })
+            .map(drop)?;
+        Ok((connection, mode))
+    };
+    let (connection, mode) =
+        open().map_err(|source| DatabaseError::from_sqlite(path, doing, source))?;
+    if !mode.eq_ignore_ascii_case("wal") {
+        return Err(DatabaseError::WriteAheadLog {
+            path: path.to_path_buf(),
+            mode,
+        });
+    }
+    Ok(connection)
+}

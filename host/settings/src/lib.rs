@@ -1,0 +1,25 @@
+//! What the user decided, kept in one SQLite file: settings, secrets, model sources, role bindings and grants.
+//!
+//! [`Database`] is the file itself: other crates keep their own tables in it, each with its own schema version.
+//! Everything else here is a small store over it. All stores are cheap to clone, answer reads from memory, and write
+//! through to the disk before they return: a write waits for one `fsync` (a few milliseconds), so call it from
+//! `spawn_blocking` where that matters.
+//!
+//! This crate knows no plugin, no model and no network: names of plugins, roles and adapters are text to it.
+
+mod bindings;
+mod database;
+mod grants;
+mod registry;
+mod secrets;
+mod sources;
+
+pub use bindings::{Binding, BindingError, Bindings, ROLES};
+pub use database::{Database, DatabaseError};
+pub use grants::{Grant, Grants};
+pub use registry::{
+    Applies, Declaration, DurationUnit, Entry, Kind, Settings, SettingsError, core_declarations,
+    plugin_prefix,
+};
+pub use secrets::{Secret, Secrets, SecretsError};
+pub use sources::{SourceError, SourceLine, SourceRecord, Sources};

@@ -1,0 +1,353 @@
+//! The configured LLM endpoints, in the order in which they are tried.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use rusqlite::types::Type;
+use rusqlite::{Connection, Row, params};
+use serde::{Deserialize, Serialize};
+use tokio::sync::broadcast;
+
+use crate::database::{Database, DatabaseError};
+
+const MIGRATIONS: &[&str] = &["CREATE TABLE sources (
+    name TEXT PRIMARY KEY,
+    line TEXT NOT NULL,
+    adapter TEXT NOT NULL,
+    base_url TEXT NOT NULL,
+    model TEXT NOT NULL,
+    secret TEXT,             -- the name of a secret, never its text
+    options TEXT NOT NULL,   -- JSON: text to text
+    position INTEGER NOT NULL,
+    enabled INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;"];
+
+const CHANGES_KEPT: usize = 64;
+
+/// What a source is asked for. Each line has an order of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SourceLine {
+    /// The agent's own turns.
+    Main,
+    /// Work beside them: summaries, distillation.
+    Auxiliary,
+    /// Vectors.
+    Embedding,
+}
+
+impl SourceLine {
+    /// All lines.
+    pub const ALL: [Self; 3] = [Self::Main, Self::Auxiliary, Self::Embedding];
+
+    /// The line's name, as it is stored and shown.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Main => "main",
+            Self::Auxiliary => "auxiliary",
+            Self::Embedding => "embedding",
+        }
+    }
+
+    /// The line of that name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|line| line.as_str() == name)
+    }
+}
+
+/// A configured endpoint.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceRecord {
+    /// What the user calls it.
+    pub name: String,
+    /// What it is asked for.
+    pub line: SourceLine,
+    /// The name of the adapter component that speaks its protocol.
+    pub adapter: String,
+    /// Where its API begins.
+    pub base_url: String,
+    /// The model to ask for.
+    pub model: String,
+    /// The name of the secret that holds its key.
+    #[serde(default)]
+    pub secret: Option<String>,
+    /// Further options, handed to the adapter.
+    #[serde(default)]
+    pub options: BTreeMap<String, String>,
+    /// Its place in the line; the lowest is tried first. [`Sources::add`] chooses it.
+    #[serde(default)]
+    pub position: i64,
+    /// Whether it is tried at all.
+    #[serde(default = "enabled")]
+    pub enabled: bool,
+}
+
+fn enabled() -> bool {
+    true
+}
+
+/// An error of the sources.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SourceError {
+    /// No source has that name.
+    #[error("there is no source \"{name}\"; configured are: {}", if known.is_empty() { "none".to_owned() } else { known.join(", ") })]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// The names there are.
+        known: Vec<String>,
+    },
+    /// A field can't be used.
+    #[error(
+        "the source \"{name}\" can't be added: its {field} is empty or has spaces or control characters"
+    )]
+    BadField {
+        /// The source's name.
+        name: String,
+        /// Which field.
+        field: &'static str,
+    },
+    /// The database failed; the sources are as they were.
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+}
+
+/// The sources. Clones share them.
+#[derive(Clone)]
+pub struct Sources {
+    database: Database,
+    /// Sorted by line and position. Replaced as a whole under `writing`.
+    known: Arc<RwLock<Arc<[SourceRecord]>>>,
+    writing: Arc<Mutex<()>>,
+    changes: broadcast::Sender<Arc<str>>,
+}
+
+impl Sources {
+    /// Reads all sources. One whose row is damaged is left out, and that is logged.
+    ///
+    /// # Errors
+    ///
+    /// What the database answers.
+    pub fn open(database: &Database) -> Result<Self, SourceError> {
+        database.migrate("sources", MIGRATIONS)?;
+        let known = database.read("reading the sources", read_all)?;
+        Ok(Self {
+            database: database.clone(),
+            known: Arc::new(RwLock::new(known.into())),
+            writing: Arc::default(),
+            changes: broadcast::Sender::new(CHANGES_KEPT),
+        })
+    }
+
+    /// Adds a source at the end of its line, or replaces the one of its name, which keeps its place unless it changes
+    /// lines. `record.position` is not looked at.
+    ///
+    /// # Errors
+    ///
+    /// [`SourceError::BadField`], and what the database answers.
+    pub fn add(&self, record: &SourceRecord) -> Result<(), SourceError> {
+        check(record)?;
+        let place = "SELECT COALESCE(
+            (SELECT position FROM sources WHERE name = ?1 AND line = ?2),
+            (SELECT MAX(position) + 1 FROM sources WHERE line = ?2),
+            0)";
+        // A map of texts to texts is always JSON.
+        let options: serde_json::Value = record
+            .options
+            .iter()
+            .map(|(key, value)| (key.as_str(), value.as_str()))
+            .collect();
+        let write = |connection: &Connection| {
+            let position: i64 =
+                connection.query_row(place, [&record.name, record.line.as_str()], |row| {
+                    row.get(0)
+                })?;
+            connection.execute(
+                "INSERT OR REPLACE INTO sources
+                 (name, line, adapter, base_url, model, secret, options, position, enabled)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                params![
+                    record.name,
+                    record.line.as_str(),
+                    record.adapter,
+                    record.base_url,
+                    record.model,
+                    record.secret,
+                    options.to_string(),
+                    position,
+                    record.enabled,
+                ],
+            )
+        };
+        self.change("adding a source", &record.name, write)
+            .map(drop)
+    }
+
+    /// Removes a source; its secret stays.
+    ///
+    /// # Errors
+    ///
+    /// [`SourceError::Unknown`], and what the database answers.
+    pub fn remove(&self, name: &str) -> Result<(), SourceError> {
+        self.change_known(
+            "removing a source",
+            name,
+            "DELETE FROM sources WHERE name = ?1",
+        )
+    }
+
+    /// Moves a source to the front of its line and enables it.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Sources::remove`].
+    pub fn use_first(&self, name: &str) -> Result<(), SourceError> {
+        let sql = "UPDATE sources SET enabled = 1, position =
+            (SELECT MIN(other.position) - 1 FROM sources AS other WHERE other.line = sources.line) WHERE name = ?1";
+        self.change_known("moving a source to the front", name, sql)
+    }
+
+    /// Enables or disables a source, which keeps its place.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Sources::remove`].
+    pub fn enable(&self, name: &str, enabled: bool) -> Result<(), SourceError> {
+        let sql = if enabled {
+            "UPDATE sources SET enabled = 1 WHERE name = ?1"
+        } else {
+            "UPDATE sources SET enabled = 0 WHERE name = ?1"
+        };
+        self.change_known("enabling a source", name, sql)
+    }
+
+    /// The source of that name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<SourceRecord> {
+        self.list()
+            .iter()
+            .find(|record| record.name == name)
+            .cloned()
+    }
+
+    /// All sources, main line first, each line in the order in which it is tried, the disabled ones too.
+    #[must_use]
+    pub fn list(&self) -> Arc<[SourceRecord]> {
+        Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The sources of a line that are tried, in order.
+    #[must_use]
+    pub fn line(&self, line: SourceLine) -> Vec<SourceRecord> {
+        self.list()
+            .iter()
+            .filter(|record| record.line == line && record.enabled)
+            .cloned()
+            .collect()
+    }
+
+    /// Tells the name of each source that is added, changed, moved or removed from now on. A receiver that falls behind
+    /// gets `Lagged` and should read the list again.
+    #[must_use]
+    pub fn subscribe(&self) -> broadcast::Receiver<Arc<str>> {
+        self.changes.subscribe()
+    }
+
+    fn change_known(&self, doing: &'static str, name: &str, sql: &str) -> Result<(), SourceError> {
+        if self.change(doing, name, |connection| connection.execute(sql, [name]))? == 0 {
+            let known = self
+                .list()
+                .iter()
+                .map(|record| record.name.clone())
+                .collect();
+            return Err(SourceError::Unknown {
+                name: name.to_owned(),
+                known,
+            });
+        }
+        Ok(())
+    }
+
+    fn change(
+        &self,
+        doing: &'static str,
+        name: &str,
+        write: impl FnOnce(&Connection) -> rusqlite::Result<usize>,
+    ) -> Result<usize, SourceError> {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let (rows, all) = self.database.write(doing, |transaction| {
+            Ok((write(transaction)?, read_all(transaction)?))
+        })?;
+        *self.known.write().unwrap_or_else(PoisonError::into_inner) = all.into();
+        if rows > 0 {
+            tracing::info!(name, "{doing}");
+            // An error only says that nobody listens.
+            let _ = self.changes.send(name.into());
+        }
+        Ok(rows)
+    }
+}
+
+fn check(record: &SourceRecord) -> Result<(), SourceError> {
+    let fields = [
+        ("name", &record.name),
+        ("adapter", &record.adapter),
+        ("base URL", &record.base_url),
+        ("model", &record.model),
+    ];
+    for (field, text) in fields {
+        if text.is_empty() || text.chars().any(|c| c.is_whitespace() || c.is_control()) {
+            return Err(SourceError::BadField {
+                name: record.name.clone(),
+                field,
+            });
+        }
+    }
+    Ok(())
+}
+
+fn read_all(connection: &Connection) -> rusqlite::Result<Vec<SourceRecord>> {
+    let mut statement = connection.prepare(
+        "SELECT name, line, adapter, base_url, model, secret, options, position, enabled FROM sources
+         ORDER BY position, name",
+    )?;
+    let mut rows = statement.query([])?;
+    let mut records = Vec::new();
+    while let Some(row) = rows.next()? {
+        match record(row) {
+            Ok(record) => records.push(record),
+            Err(error) => {
+                tracing::warn!(%error, "stored source is damaged and left out; add it again");
+            }
+        }
+    }
+    records.sort_by_key(|record| record.line);
+    Ok(records)
+}
+
+fn record(row: &Row<'_>) -> rusqlite::Result<SourceRecord> {
+    let text: String = row.get(1)?;
+    let line = SourceLine::from_name(&text).ok_or_else(|| {
+        rusqlite::Error::FromSqlConversionFailure(
+            1,
+            Type::Text,
+            format!("no line \"{text}\"").into(),
+        )
+    })?;
+    let options = serde_json::from_str(&row.get::<_, String>(6)?)
+        .map_err(|error| rusqlite::Error::FromSqlConversionFailure(6, Type::Text, error.into()))?;
+    Ok(SourceRecord {
+        name: row.get(0)?,
+        line,
+        adapter: row.get(2)?,
+        base_url: row.get(3)?,
+        model: row.get(4)?,
+        secret: row.get(5)?,
+        options,
+        position: row.get(7)?,
+        enabled: row.get(8)?,
+    })
+}

@@ -1,0 +1,9 @@
+//! Each module mirrors one of the crate's.
+
+mod bindings;
+mod database;
+mod grants;
+mod home;
+mod registry;
+mod secrets;
+mod sources;
