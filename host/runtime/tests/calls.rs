@@ -1,0 +1,122 @@
+//! Calls, and every way a guest can fail in one.
+
+use homeagent_types::ports::{PluginAdmin, Plugins};
+use homeagent_types::CallError;
+
+use crate::house;
+
+fn reason(outcome: Result<String, CallError>) -> String {
+    match outcome {
+        Err(CallError::Other(reason)) => reason,
+        other => panic!("expected a failure in words, got {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_tool_answers() {
+    let house = house::with(&["traps"]).await;
+    assert_eq!(house.call("traps", "ok", "{}").await, Ok("ok".into()));
+}
+
+#[tokio::test]
+async fn a_panic_is_an_error_that_names_plugin_export_and_words_and_the_next_call_works() {
+    let house = house::with(&["traps"]).await;
+    let reason = reason(house.call("traps", "trap", "{}").await);
+    for word in ["traps", "tool-provider.call", "panicked"] {
+        assert!(reason.contains(word), "{reason} does not name {word}");
+    }
+    assert_eq!(house.call_again("traps", "ok").await, Ok("ok".into()));
+    let status = &house.runtime.list()[0];
+    assert_eq!((status.state.as_str(), status.restarts), ("live", 1));
+    assert!(status.last_error.as_deref().is_some_and(|error| error.contains("tool-provider.call")));
+}
+
+#[tokio::test]
+async fn a_guest_that_computes_for_ever_costs_its_caller_the_deadline_and_nobody_else_anything() {
+    let house = house::with(&["traps", "counter-one"]).await;
+    house.settings.set("core.plugin.grace_ms", 50).expect("a valid grace");
+    let (hung, other) =
+        tokio::join!(house.call_within("traps", "loop", "{}", 200), house.call("counter", "count", "{}"));
+    assert_eq!(hung, Err(CallError::Timeout));
+    assert_eq!(other, Ok("1".into()));
+    assert_eq!(house.call_again("traps", "ok").await, Ok("ok".into()));
+}
+
+#[tokio::test]
+async fn a_guest_that_waits_for_ever_is_replaced_after_its_grace() {
+    let house = house::with(&["traps"]).await;
+    house.settings.set("core.plugin.grace_ms", 50).expect("a valid grace");
+    assert_eq!(house.call_within("traps", "wait", "{}", 100).await, Err(CallError::Timeout));
+    // The other calls of the plugin go on meanwhile: it is only waiting.
+    assert_eq!(house.call_again("traps", "ok").await, Ok("ok".into()));
+}
+
+#[tokio::test]
+async fn memory_has_an_end_and_the_error_says_so() {
+    let house = house::with(&["traps"]).await;
+    let reason = reason(house.call("traps", "memory", "{}").await);
+    assert!(reason.contains("64 MiB"), "{reason}");
+    assert_eq!(house.call_again("traps", "ok").await, Ok("ok".into()));
+}
+
+#[tokio::test]
+async fn an_answer_that_is_too_big_is_refused_and_the_instance_stays() {
+    let house = house::with(&["traps", "counter-one"]).await;
+    let outcome = house.call("traps", "big", "{}").await;
+    assert!(matches!(outcome, Err(CallError::Other(_))), "{outcome:?}");
+    assert_eq!(house.call_again("traps", "ok").await, Ok("ok".into()));
+}
+
+#[tokio::test]
+async fn a_plugin_that_fails_again_and_again_is_switched_off_with_the_reason() {
+    let house = house::with(&["traps"]).await;
+    house.settings.set("core.plugin.restarts", 1).expect("a valid number");
+    reason(house.call("traps", "trap", "{}").await);
+    assert_eq!(house.call_again("traps", "ok").await, Ok("ok".into()));
+    reason(house.call("traps", "trap", "{}").await);
+    let off = reason(house.call_again("traps", "ok").await);
+    assert!(off.contains("does not run") && off.contains("tool-provider.call"), "{off}");
+    assert_eq!(house.state("traps"), "failed");
+    assert!(house.tools().is_empty(), "it offers nothing any more");
+    house.runtime.reload("traps").await.expect("the owner may try again");
+    assert_eq!(house.call("traps", "ok", "{}").await, Ok("ok".into()));
+}
+
+#[tokio::test]
+async fn many_calls_wait_at_one_time_on_one_instance() {
+    let house = house::with(&["counter-one"]).await;
+    let calls = (0..100).map(|_| house.call("counter", "count", "{}"));
+    let mut answers = Vec::new();
+    for answer in futures::future::join_all(calls).await {
+        answers.push(answer.expect("it counts").parse::<u32>().expect("a number"));
+    }
+    answers.sort_unstable();
+    assert_eq!(answers, (1..=100).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn a_call_into_a_plugin_that_is_not_there_says_so() {
+    let house = house::empty();
+    let error = house.call("nobody", "x", "{}").await.expect_err("nobody is there");
+    assert_eq!(error, CallError::NotFound("the plugin nobody is not loaded".into()));
+}
+
+#[tokio::test]
+async fn a_chain_that_comes_back_too_often_is_busy_at_once() {
+    let house = house::with(&["traps"]).await;
+    let mut cause = house::cause(1_000);
+    cause.chain = vec!["traps".into(); 4];
+    let outcome = house.runtime.call_tool("traps", "ok", "{}".into(), cause).await;
+    assert_eq!(outcome.map(|output| output.value), Err(CallError::Busy));
+}
+
+#[tokio::test]
+async fn a_plugin_calls_other_tools_with_the_rights_of_the_call_it_runs_for_and_no_more() {
+    let house = house::with(&["speaker"]).await;
+    house.call("speaker", "speak", r#"{"text":"hello"}"#).await.expect("it speaks");
+    let called = house.mind.called.lock().expect("no panic").clone();
+    let (caller, tool, cause) = &called[0];
+    assert_eq!((caller.as_str(), tool.as_str()), ("speaker", "output_send__cli"));
+    assert_eq!((&cause.principal, cause.run.as_deref()), (&house::owner(), Some("run-1")));
+    assert_eq!(cause.chain, ["speaker"]);
+}

@@ -1,0 +1,150 @@
+//! A runtime in a folder of its own.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use homeagent_runtime::{Bundled, Parts, Runtime};
+use homeagent_settings::{Database, Grants, Secrets, Settings};
+use homeagent_types::ports::{Mind, PluginAdmin, Plugins};
+use homeagent_types::{Accepted, Audience, CallError, Cause, Principal, Role, Submission, ToolOutput};
+use tempfile::TempDir;
+
+pub(crate) struct House {
+    pub(crate) runtime: Runtime,
+    pub(crate) settings: Settings,
+    pub(crate) mind: Arc<FakeMind>,
+    pub(crate) folder: TempDir,
+}
+
+/// The agent's side of the traits: writes down what reaches it.
+#[derive(Default)]
+pub(crate) struct FakeMind {
+    pub(crate) submitted: Mutex<Vec<(String, Option<Principal>, Submission)>>,
+    pub(crate) called: Mutex<Vec<(String, String, Cause)>>,
+}
+
+#[async_trait]
+impl Mind for FakeMind {
+    async fn submit(&self, source: &str, who: Option<Principal>, what: Submission) -> Result<Accepted, CallError> {
+        let mut submitted = self.submitted.lock().expect("no panic");
+        submitted.push((source.to_owned(), who, what));
+        Ok(Accepted { input: format!("input-{}", submitted.len()), duplicate: false })
+    }
+
+    async fn interrupt(&self, source: &str, who: Option<Principal>, what: Submission) -> Result<Accepted, CallError> {
+        self.submit(source, who, what).await
+    }
+
+    async fn stop(&self, _: &str, _: Option<Principal>, _: Submission) -> Result<bool, CallError> {
+        Ok(true)
+    }
+
+    async fn call_tool(&self, caller: &str, name: &str, _: String, cause: Cause) -> Result<ToolOutput, CallError> {
+        self.called.lock().expect("no panic").push((caller.to_owned(), name.to_owned(), cause));
+        Ok(ToolOutput::text("done"))
+    }
+}
+
+/// A runtime without packages.
+pub(crate) fn empty() -> House {
+    with_bundled(Vec::new())
+}
+
+pub(crate) fn with_bundled(bundled: Vec<Bundled>) -> House {
+    let folder = tempfile::tempdir().expect("a folder");
+    let database = Database::open(folder.path().join("homeagent.db")).expect("a new database");
+    let secrets = Secrets::open(&database, folder.path()).expect("new secrets");
+    let settings = Settings::open(&database, &secrets).expect("new settings");
+    let parts = Parts {
+        settings: settings.clone(),
+        grants: Grants::open(&database).expect("new grants"),
+        bundled,
+        plugins: folder.path().join("plugins"),
+        cache: folder.path().join("cache"),
+    };
+    let runtime = Runtime::new(parts).expect("the runtime starts");
+    let mind = Arc::new(FakeMind::default());
+    let weak = Arc::downgrade(&mind);
+    runtime.bind(weak);
+    House { runtime, settings, mind, folder }
+}
+
+/// A runtime with these guests installed and loaded, each with everything granted that it asks for.
+pub(crate) async fn with(guests: &[&str]) -> House {
+    let house = empty();
+    for guest in guests {
+        house.install(guest, guest);
+    }
+    house.runtime.load_all().await;
+    house.grant_all().await;
+    house
+}
+
+impl House {
+    pub(crate) fn plugins(&self) -> PathBuf {
+        self.folder.path().join("plugins")
+    }
+
+    pub(crate) fn install(&self, guest: &str, as_folder: &str) -> PathBuf {
+        homeagent_test_artifacts::install(&self.plugins(), guest, as_folder)
+    }
+
+    pub(crate) async fn grant_all(&self) {
+        for plugin in self.runtime.list() {
+            for capability in &plugin.missing {
+                self.runtime.grant(&plugin.name, capability).await.expect("it asks for it");
+            }
+        }
+    }
+
+    pub(crate) async fn call(&self, plugin: &str, tool: &str, args: &str) -> Result<String, CallError> {
+        self.call_within(plugin, tool, args, 30_000).await
+    }
+
+    pub(crate) async fn call_within(
+        &self,
+        plugin: &str,
+        tool: &str,
+        args: &str,
+        milliseconds: u64,
+    ) -> Result<String, CallError> {
+        let output = self.runtime.call_tool(plugin, tool, args.to_owned(), cause(milliseconds)).await?;
+        Ok(output.for_model())
+    }
+
+    /// Calls until the answer is not `retryable`: what a caller does that knows an instance may be lost under it.
+    pub(crate) async fn call_again(&self, plugin: &str, tool: &str) -> Result<String, CallError> {
+        loop {
+            match self.call(plugin, tool, "{}").await {
+                Err(CallError::Retryable) => tokio::task::yield_now().await,
+                outcome => return outcome,
+            }
+        }
+    }
+
+    pub(crate) fn state(&self, plugin: &str) -> String {
+        let all = self.runtime.list();
+        all.iter().find(|status| status.name == plugin).map(|status| status.state.clone()).unwrap_or_default()
+    }
+
+    pub(crate) fn tools(&self) -> Vec<String> {
+        self.runtime.offers().tools.iter().map(|tool| tool.item.name.clone()).collect()
+    }
+}
+
+pub(crate) fn cause(deadline_ms: u64) -> Cause {
+    Cause {
+        run: Some("run-1".into()),
+        conversation: None,
+        principal: owner(),
+        audience: Audience::Agent,
+        deadline_ms,
+        chain: Vec::new(),
+        meta: Vec::new(),
+    }
+}
+
+pub(crate) fn owner() -> Principal {
+    Principal { namespace: "cli".into(), user: "owner".into(), role: Role::Owner, display_name: None }
+}

@@ -1,0 +1,7 @@
+//! The runtime with real components: what a guest does, and what its caller and the others see of it.
+
+mod calls;
+mod connections;
+mod house;
+mod packages;
+mod reload;

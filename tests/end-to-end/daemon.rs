@@ -1,0 +1,235 @@
+//! A real `homed` process in a home of its own.
+
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use http_body_util::BodyExt;
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+use tokio::process::{Child, Command};
+
+use crate::vendor::Vendor;
+
+const HOMED: &str = env!("CARGO_BIN_EXE_homed");
+const WAITER: &str = env!("CARGO_BIN_EXE_waiter");
+
+/// The compiled code of the components, shared by all homes of a run: it is checked when it is loaded, so sharing it
+/// only saves time.
+fn shared_cache() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("component-cache")
+}
+
+/// A data folder.
+pub(crate) struct Home {
+    pub(crate) folder: TempDir,
+}
+
+impl Home {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let cache = shared_cache();
+        std::fs::create_dir_all(&cache).expect("the target folder takes folders");
+        std::os::unix::fs::symlink(cache, folder.path().join("cache")).expect("a link");
+        Self { folder }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn install(&self, guest: &str, as_folder: &str) -> PathBuf {
+        homeagent_test_artifacts::install(&self.path().join("plugins"), guest, as_folder)
+    }
+
+    pub(crate) fn homed(&self) -> Command {
+        let mut command = Command::new(HOMED);
+        command.args(["run", "--listen", "127.0.0.1:0", "--home"]).arg(self.path());
+        for (name, _) in std::env::vars().filter(|(name, _)| name.ends_with("_API_KEY")) {
+            command.env_remove(name);
+        }
+        command.env_remove("HOMEAGENT_HOME").stdin(Stdio::null()).kill_on_drop(true);
+        command
+    }
+
+    pub(crate) async fn start(self: &Arc<Self>) -> Daemon {
+        let mut child =
+            self.homed().stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("homed can be started");
+        let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
+        let mut errors = child.stderr.take().expect("it is piped");
+        let Ok(Some(line)) = lines.next_line().await else {
+            let mut text = String::new();
+            drop(errors.read_to_string(&mut text).await);
+            panic!("homed ended before it was ready:\n{text}");
+        };
+        let base = line.strip_prefix("homed ready ").unwrap_or_else(|| panic!("{line}")).to_owned();
+        // Read for as long as it runs, so that a full pipe never holds it up.
+        tokio::spawn(async move { while matches!(lines.next_line().await, Ok(Some(_))) {} });
+        tokio::spawn(async move {
+            let mut sink = tokio::io::sink();
+            tokio::io::copy(&mut errors, &mut sink).await
+        });
+        let token = std::fs::read_to_string(self.path().join("api-token")).expect("it is made at the start");
+        Daemon { child, base, token: token.trim().to_owned(), home: Arc::clone(self) }
+    }
+}
+
+/// A running daemon. Killed when it is dropped.
+pub(crate) struct Daemon {
+    pub(crate) child: Child,
+    pub(crate) base: String,
+    pub(crate) token: String,
+    pub(crate) home: Arc<Home>,
+}
+
+/// What a client printed, and how it ended.
+pub(crate) struct Said {
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    pub(crate) status: ExitStatus,
+}
+
+impl Said {
+    pub(crate) fn ok(self) -> String {
+        assert!(self.status.success(), "it failed: {} {}", self.stdout, self.stderr);
+        self.stdout.trim_end().to_owned()
+    }
+}
+
+/// A daemon whose only source is a vendor with an empty script.
+pub(crate) async fn with_vendor() -> (Daemon, Vendor) {
+    with_vendor_and(&[]).await
+}
+
+/// The same, with these guests installed and granted what they ask for.
+pub(crate) async fn with_vendor_and(guests: &[&str]) -> (Daemon, Vendor) {
+    let home = Arc::new(Home::new());
+    for guest in guests {
+        home.install(guest, guest);
+    }
+    let vendor = Vendor::start().await;
+    let daemon = home.start().await;
+    daemon.use_vendor(&vendor).await;
+    daemon.grant_all().await;
+    (daemon, vendor)
+}
+
+impl Daemon {
+    pub(crate) async fn waiter(&self, args: &[&str]) -> Said {
+        self.waiter_with(args, &[]).await
+    }
+
+    pub(crate) async fn waiter_with(&self, args: &[&str], environment: &[(&str, &str)]) -> Said {
+        let mut command = Command::new(WAITER);
+        command.arg("--home").arg(self.home.path()).args(args).envs(environment.iter().copied());
+        let output = command.stdin(Stdio::null()).kill_on_drop(true).output().await.expect("waiter can be started");
+        Said {
+            stdout: String::from_utf8(output.stdout).expect("it prints UTF-8"),
+            stderr: String::from_utf8(output.stderr).expect("it prints UTF-8"),
+            status: output.status,
+        }
+    }
+
+    /// Runs a command with `--json` and reads its one document.
+    pub(crate) async fn waiter_json(&self, args: &[&str]) -> Value {
+        let mut all = vec!["--json"];
+        all.extend(args);
+        serde_json::from_str(&self.waiter(&all).await.ok()).expect("--json prints one JSON document")
+    }
+
+    pub(crate) async fn use_vendor(&self, vendor: &Vendor) {
+        let add =
+            ["source", "add", "fake", "--adapter", "openai", "--base-url", &vendor.base_url, "--model", "m", "--key-env", "FAKE_KEY"];
+        self.waiter_with(&add, &[("FAKE_KEY", KEY)]).await.ok();
+    }
+
+    pub(crate) async fn grant_all(&self) {
+        for plugin in self.plugins().await {
+            let name = plugin["name"].as_str().expect("a plugin has a name").to_owned();
+            for capability in plugin["missing"].as_array().expect("a list") {
+                let capability = capability.as_str().expect("a name");
+                self.waiter(&["plugin", "grant", &name, capability]).await.ok();
+            }
+            if plugin["missing"].as_array().is_some_and(|missing| !missing.is_empty()) {
+                self.waiter(&["plugin", "reload", &name]).await.ok();
+            }
+        }
+    }
+
+    pub(crate) async fn plugins(&self) -> Vec<Value> {
+        let listed = self.waiter_json(&["plugin", "list"]).await;
+        let all = listed.as_array().or_else(|| listed["plugins"].as_array());
+        all.unwrap_or_else(|| panic!("no list of plugins in {listed}")).clone()
+    }
+
+    /// Asks over HTTP and returns the turn's result.
+    pub(crate) async fn ask(&self, text: &str) -> Value {
+        let (status, body) = self.post("/api/v1/chat", &serde_json::json!({ "text": text })).await;
+        assert_eq!(status, 200, "{body}");
+        body
+    }
+
+    /// The reply of [`Daemon::ask`].
+    pub(crate) async fn reply(&self, text: &str) -> String {
+        let result = self.ask(text).await;
+        result["reply"].as_str().unwrap_or_else(|| panic!("there is no reply in {result}")).to_owned()
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> (u16, Value) {
+        self.request("POST", path, &[("content-type", "application/json")], body.to_string()).await
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> (u16, Value) {
+        self.request("GET", path, &[], String::new()).await
+    }
+
+    /// One request over TCP, with the token unless `headers` says otherwise.
+    pub(crate) async fn request(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: String,
+    ) -> (u16, Value) {
+        let authority = self.base.strip_prefix("http://").expect("the ready line names an address");
+        let stream = tokio::net::TcpStream::connect(authority).await.expect("homed listens");
+        let handshake = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
+        let (mut sender, connection) = handshake.expect("homed speaks HTTP");
+        tokio::spawn(connection);
+        let mut request = hyper::Request::builder().method(method).uri(path).header("host", authority);
+        if !headers.iter().any(|(name, _)| *name == "authorization") {
+            request = request.header("authorization", format!("Bearer {}", self.token));
+        }
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let request = request.body(http_body_util::Full::new(Bytes::from(body))).expect("a valid request");
+        let response = sender.send_request(request).await.expect("homed answers");
+        let status = response.status().as_u16();
+        let body = response.into_body().collect().await.expect("a whole body").to_bytes();
+        let value = serde_json::from_slice(&body);
+        (status, value.unwrap_or_else(|_| Value::String(String::from_utf8_lossy(&body).into_owned())))
+    }
+
+    /// The kinds of a run's events, in order.
+    pub(crate) async fn events(&self, run: &str) -> Vec<Value> {
+        let shown = self.waiter_json(&["runs", "show", run]).await;
+        shown["events"].as_array().unwrap_or_else(|| panic!("no events in {shown}")).clone()
+    }
+
+    pub(crate) async fn kinds(&self, run: &str) -> Vec<String> {
+        let events = self.events(run).await;
+        events.iter().map(|event| event["kind"].as_str().expect("an event has a kind").to_owned()).collect()
+    }
+
+    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
+        let pid = self.child.id().and_then(|id| rustix::process::Pid::from_raw(id.cast_signed()));
+        rustix::process::kill_process(pid.expect("it runs"), signal).expect("it is ours");
+    }
+}
+
+/// The key of the fake vendor's source; no file may hold it.
+pub(crate) const KEY: &str = "sk-marked-7f3a9c51e2";

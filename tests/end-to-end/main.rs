@@ -1,0 +1,14 @@
+//! The whole daemon from outside: the real `homed` in a fresh home, a vendor that speaks the real protocol over a real
+//! socket, and the clients people use.
+
+mod chat;
+mod crash;
+mod daemon;
+mod interrupts;
+mod plugins;
+mod refusals;
+mod secrets;
+mod stages;
+mod tools;
+mod turns;
+mod vendor;

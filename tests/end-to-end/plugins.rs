@@ -1,0 +1,96 @@
+//! Plugins, as their owner handles them.
+
+use crate::daemon::{with_vendor, with_vendor_and};
+use crate::vendor::Reply;
+
+#[tokio::test]
+async fn a_reload_between_two_calls_of_a_conversation_brings_the_new_code() {
+    let (daemon, vendor) = with_vendor_and(&["counter-one"]).await;
+    vendor.script([Reply::calls(&[("version", "{}")]), Reply::text("first")]);
+    daemon.reply("which version?").await;
+    daemon.home.install("counter-two", "counter-one");
+    daemon.waiter(&["plugin", "reload", "counter"]).await.ok();
+    vendor.script([Reply::calls(&[("version", "{}")]), Reply::text("second")]);
+    daemon.reply("and now?").await;
+    let asked = vendor.asked(4).await;
+    assert!(asked[1].tool_results().last().is_some_and(|result| result.contains("one")));
+    assert!(asked[3].tool_results().last().is_some_and(|result| result.contains("two")));
+    let offered = asked[3].body["tools"].to_string();
+    assert!(!offered.contains("only_in_one"), "the old registrations are gone");
+}
+
+#[tokio::test]
+async fn what_is_no_component_of_ours_is_refused_in_a_sentence() {
+    let (daemon, _vendor) = with_vendor_and(&["counter-one"]).await;
+    let component = daemon.home.path().join("plugins/counter-one/guest_counter_one.wasm");
+    let good = std::fs::read(&component).expect("it is installed");
+    std::fs::write(&component, "not wasm at all").expect("the folder takes files");
+    let refused = daemon.waiter(&["plugin", "reload", "counter"]).await;
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(refused.stderr.contains("not a WebAssembly component"), "{}", refused.stderr);
+
+    // The same component with another contract's stamp.
+    let digest = homeagent_contract::PLUGIN_DIGEST.as_bytes();
+    let at = good.windows(digest.len()).position(|window| window == digest).expect("it is stamped");
+    let mut other = good;
+    other[at..at + 4].copy_from_slice(b"0000");
+    std::fs::write(&component, other).expect("the folder takes files");
+    let refused = daemon.waiter(&["plugin", "reload", "counter"]).await;
+    assert!(refused.stderr.contains("rebuild it"), "{}", refused.stderr);
+    assert!(daemon.waiter(&["tools", "call", "version", "{}"]).await.ok().contains("one"), "the old code goes on");
+}
+
+#[tokio::test]
+async fn a_denial_names_the_grant_and_the_command() {
+    let (daemon, _vendor) = with_vendor_and(&["counter-one"]).await;
+    let listed = daemon.waiter(&["plugin", "list"]).await.ok();
+    assert!(listed.contains("counter") && listed.contains("calc"), "{listed}");
+    daemon.waiter(&["plugin", "revoke", "counter", "tools"]).await.ok();
+    let tools = daemon.waiter(&["tools"]).await.ok();
+    assert!(!tools.contains("counter"), "{tools}");
+    let plugin = daemon.plugins().await.into_iter().find(|plugin| plugin["name"] == "counter");
+    assert_eq!(plugin.expect("it is listed")["missing"][0], "tools");
+}
+
+#[tokio::test]
+async fn events_of_the_agents_rounds_reach_subscribers() {
+    let (daemon, vendor) = with_vendor_and(&["events"]).await;
+    vendor.script([Reply::text("hello")]);
+    daemon.reply("hi").await;
+    loop {
+        let seen = daemon.waiter(&["tools", "call", "events_seen", "{}"]).await.ok();
+        if seen.contains("agent_llm_chain") {
+            break;
+        }
+    }
+}
+
+#[tokio::test]
+async fn adapters_are_tried_on_recorded_answers() {
+    let (daemon, _vendor) = with_vendor().await;
+    let corpora = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpora/llm-streams");
+    let mut tried = 0;
+    for entry in std::fs::read_dir(corpora).expect("the corpora are there") {
+        let stream = entry.expect("it can be listed").path();
+        let name = stream.file_name().expect("a name").to_string_lossy().into_owned();
+        if !name.starts_with("openai__") || !name.ends_with(".stream") {
+            continue;
+        }
+        let expected = std::fs::read_to_string(stream.with_extension("expected.json")).expect("it has an answer");
+        let expected: serde_json::Value = serde_json::from_str(&expected).expect("it is JSON");
+        for chunk in ["1", "7", "100000"] {
+            let file = stream.display().to_string();
+            let got = daemon.waiter_json(&["adapter", "try", "openai", &file, "--chunk", chunk]).await;
+            for key in ["text", "reasoning", "finish", "error", "usage"] {
+                assert_eq!(got[key], expected[key], "{name} in pieces of {chunk}: {key}");
+            }
+            let calls = expected["tool_calls"].as_array().expect("a list");
+            assert_eq!(got["tool_calls"].as_array().map(Vec::len), Some(calls.len()), "{name}");
+            for (got, expected) in got["tool_calls"].as_array().into_iter().flatten().zip(calls) {
+                assert_eq!((&got["name"], &got["arguments"]), (&expected["name"], &expected["arguments"]), "{name}");
+            }
+            tried += 1;
+        }
+    }
+    assert!(tried >= 18, "only {tried} were tried");
+}
