@@ -2,6 +2,12 @@ use homeagent_providers::assembler::{AnswerLimits, Assembler};
 use homeagent_types::model::{AssistantAnswer, FailureClass, FinishReason, ModelDelta, ToolCallDelta, Usage};
 use proptest::prelude::*;
 
+/// What it is about, the pieces, and the calls' names and arguments.
+type Case = (&'static str, Vec<ModelDelta>, &'static [(&'static str, &'static str)]);
+
+/// The piece of this place in an answer without an end.
+type Endless = fn(u32) -> ModelDelta;
+
 fn piece(index: Option<u32>, id: &str, name: &str, arguments: &str) -> ModelDelta {
     let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     ModelDelta::ToolCall(ToolCallDelta { index, id: some(id), name: some(name), arguments: arguments.to_owned() })
@@ -28,7 +34,7 @@ fn calls(pieces: Vec<ModelDelta>) -> Vec<(String, String)> {
 
 #[test]
 fn pieces_of_calls_find_each_other() {
-    let cases: Vec<(&str, Vec<ModelDelta>, &[(&str, &str)])> = vec![
+    let cases: Vec<Case> = vec![
         (
             "id and name repeated",
             vec![
@@ -108,7 +114,7 @@ fn a_stream_that_breaks_keeps_what_came() {
 #[test]
 fn nothing_grows_without_bounds() {
     let limits = AnswerLimits { text: 100, reasoning: 100, arguments: 100, calls: 10, opaque: 100 };
-    let endless: [(&str, fn(u32) -> ModelDelta); 5] = [
+    let endless: [(&str, Endless); 5] = [
         ("text", |_| ModelDelta::Text("0123456789".to_owned())),
         ("reasoning", |_| ModelDelta::Reasoning("0123456789".to_owned())),
         ("arguments", |_| piece(Some(0), "a", "f", "0123456789")),

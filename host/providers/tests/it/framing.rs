@@ -4,6 +4,9 @@ use proptest::prelude::*;
 
 use crate::native::events;
 
+/// The bytes, and the names and data of their events.
+type Case = (&'static [u8], &'static [(&'static str, &'static str)]);
+
 fn sse(bytes: &[u8]) -> Vec<(String, String)> {
     events(Framing::Sse, std::iter::once(bytes)).into_iter().map(|event| (event.event, event.data)).collect()
 }
@@ -14,7 +17,7 @@ fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
 
 #[test]
 fn the_rules_of_the_standard_hold() {
-    let cases: &[(&[u8], &[(&str, &str)])] = &[
+    let cases: &[Case] = &[
         (b"data: a\n\ndata: b\n\n", &[("", "a"), ("", "b")]),
         (b"data: a\r\ndata: b\r\n\r\n", &[("", "a\nb")]),
         (b"data: a\rdata: b\r\r", &[("", "a\nb")]),
