@@ -1,6 +1,13 @@
 //! The generated bindings, one module for each little world of the contract.
 
-#![allow(missing_docs, unsafe_code, unreachable_pub, unused_qualifications, clippy::pedantic, reason = "generated code")]
+#![allow(
+    missing_docs,
+    unsafe_code,
+    unreachable_pub,
+    unused_qualifications,
+    clippy::pedantic,
+    reason = "generated code"
+)]
 
 pub mod plugin {
     wit_bindgen::generate!({
@@ -10,7 +17,7 @@ pub mod plugin {
         export_macro_name: "export_plugin",
         default_bindings_module: "homeagent_sdk::bindings::plugin",
         runtime_path: "::homeagent_sdk::wit_bindgen::rt",
-        additional_derives: [Clone],
+        additional_derives: [Clone, PartialEq],
         generate_unused_types: true,
     });
 }
@@ -25,7 +32,7 @@ macro_rules! little_world {
                 export_macro_name: $macro,
                 default_bindings_module: $path,
                 runtime_path: "::homeagent_sdk::wit_bindgen::rt",
-                additional_derives: [Clone],
+                additional_derives: [Clone, PartialEq],
                 with: {
                     "homeagent:plugin/types@0.1.0": crate::bindings::plugin::homeagent::plugin::types,
                     $($with: $rust,)*
@@ -55,6 +62,6 @@ pub mod adapter {
         export_macro_name: "export_adapter",
         default_bindings_module: "homeagent_sdk::bindings::adapter",
         runtime_path: "::homeagent_sdk::wit_bindgen::rt",
-        additional_derives: [Clone],
+        additional_derives: [Clone, PartialEq],
     });
 }

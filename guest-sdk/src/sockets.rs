@@ -1,0 +1,34 @@
+//! Connections that the host holds for the plugin. Needs the grant `listen`.
+
+use crate::bindings::plugin::homeagent::plugin::sockets as host;
+use crate::{Connection, Error};
+
+pub use host::{ConnectionId, Frame};
+
+impl Connection {
+    /// What the host says of the connection under `name`.
+    pub fn meta(&self, name: &str) -> Option<&str> {
+        self.meta.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+}
+
+/// Sends a frame. Returns when the host has queued it.
+pub async fn send(connection: ConnectionId, frame: Frame) -> Result<(), Error> {
+    if !cfg!(target_arch = "wasm32") {
+        return Err(Error::NotLive);
+    }
+    host::send(connection, frame).await
+}
+
+/// Closes a connection; the reason is told to the other side.
+pub fn close(connection: ConnectionId, reason: &str) -> Result<(), Error> {
+    if !cfg!(target_arch = "wasm32") {
+        return Err(Error::NotLive);
+    }
+    host::close(connection, reason)
+}
+
+/// The connections that are open.
+pub fn open() -> Vec<ConnectionId> {
+    if cfg!(target_arch = "wasm32") { host::open() } else { Vec::new() }
+}
