@@ -5,6 +5,7 @@ mod chain;
 mod corpora;
 mod failures;
 mod framing;
+mod log;
 mod native;
 mod transport;
 mod vendor;

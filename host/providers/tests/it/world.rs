@@ -31,6 +31,7 @@ pub(crate) fn hasty() -> Policy {
 
 impl World {
     pub(crate) fn new(policy: Policy) -> Self {
+        crate::log::watch();
         let folder = tempfile::tempdir().expect("a temporary folder");
         let database = Database::open(folder.path().join("homeagent.db")).expect("the database opens");
         let secrets = Secrets::open(&database, folder.path()).expect("the secrets open");
@@ -76,6 +77,7 @@ impl World {
         let result = self.providers.complete(&prompt, &self.watcher).await;
         let everything = format!("{result:?} {:?}", self.providers.states());
         assert!(!everything.contains("geheim"), "the key is in {everything}");
+        assert!(crate::log::leaks().is_empty(), "the key is in the log: {:?}", crate::log::leaks());
         result
     }
 
