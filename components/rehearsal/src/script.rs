@@ -14,7 +14,6 @@ const MOST_SAID: usize = 1000;
 const COMMANDS: [&str; 4] = ["/tools", "/tool", "/say", "/think"];
 
 /// The answer to a request.
-
 pub(crate) fn rehearse(request: &ModelRequest) -> Vec<Rehearsed> {
     // Rules and recalled memory may stand after what was said.
     let spoken: Vec<&Message> =

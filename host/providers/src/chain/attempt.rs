@@ -1,0 +1,202 @@
+//! One call to one source.
+
+use homeagent_settings::{Secret, Secrets, SourceRecord};
+use homeagent_types::CallError;
+use homeagent_types::model::{
+    AdapterDescriptor, AssistantAnswer, Failure, FailureClass, HttpResponse, ModelDelta, ModelRequest,
+};
+use homeagent_types::ports::{AdapterSession, Adapters};
+use std::time::Duration;
+
+use super::retry_after::retry_after_ms;
+use super::show::Show;
+use crate::assembler::{AnswerLimits, Assembler};
+use crate::framing::{EVENT_LIMIT, Framer};
+use crate::transport::{Body, Content, Endpoint, Reply, Timeouts, Transport};
+
+/// The largest answer that is read as a whole.
+const WHOLE_ANSWER: usize = 16 << 20;
+/// The most bytes of a stream: the same answer in many small events is much larger than its text.
+const WHOLE_STREAM: usize = 256 << 20;
+/// As much as is read of an error's body.
+const ERROR_BODY: usize = 64 << 10;
+/// The longest sentence that is taken from a vendor.
+const LONGEST_MESSAGE: usize = 600;
+/// After the vendor has said why the model stopped, only the usage is missing; nobody waits long for that.
+const AFTER_FINISH: Duration = Duration::from_secs(2);
+
+/// A source with all that a call of it needs.
+pub(super) struct Route {
+    pub(super) record: SourceRecord,
+    pub(super) descriptor: AdapterDescriptor,
+    pub(super) key: Option<Secret>,
+}
+
+/// What all attempts share.
+pub(super) struct Caller<'a> {
+    pub(super) adapters: &'a dyn Adapters,
+    pub(super) transport: &'a Transport,
+    pub(super) secrets: &'a Secrets,
+    pub(super) timeouts: Timeouts,
+    pub(super) limits: AnswerLimits,
+}
+
+impl Caller<'_> {
+    /// Asks the source. A failure stands in the answer, beside what came before it.
+    pub(super) async fn ask(&self, route: &Route, request: &ModelRequest, show: &mut Show<'_>) -> AssistantAnswer {
+        let mut taker = Taker { assembler: Assembler::new(self.limits), show, route };
+        if let Err(failure) = self.run(route, request, &mut taker).await
+            && !taker.assembler.is_finished()
+        {
+            taker.assembler.fail(failure);
+        }
+        let mut answer = taker.assembler.finish();
+        if let Some(failure) = &mut answer.error {
+            failure.message = self.speakable(&failure.message);
+        }
+        answer
+    }
+
+    async fn run(&self, route: &Route, request: &ModelRequest, taker: &mut Taker<'_, '_>) -> Result<(), Failure> {
+        let adapter = &route.record.adapter;
+        let mut session = self.adapters.open(adapter).await.map_err(|error| broken(adapter, &error))?;
+        if route.descriptor.offline {
+            for piece in session.rehearse(request).await.map_err(|error| broken(adapter, &error))? {
+                tokio::time::sleep(Duration::from_millis(piece.pause_ms.into())).await;
+                taker.take(piece.delta);
+            }
+            return Ok(());
+        }
+        let outgoing = session.build_request(request).await.map_err(|error| match error {
+            CallError::Invalid(reason) => failure(FailureClass::BadRequest, reason),
+            error => broken(adapter, &error),
+        })?;
+        let endpoint =
+            Endpoint { base_url: &route.record.base_url, placement: &route.descriptor.key, key: route.key.as_ref() };
+        let reply = self.transport.send(&endpoint, outgoing, self.timeouts).await?;
+        if !(200..300).contains(&reply.status) {
+            return Err(self.refusal(adapter, session.as_mut(), reply).await);
+        }
+        if request.stream && reply.content == Content::Stream {
+            return self.stream(route, session.as_mut(), reply.body, taker).await;
+        }
+        let body = reply.body.whole(WHOLE_ANSWER).await?;
+        let response = HttpResponse { status: reply.status, headers: reply.headers, body };
+        let deltas = session.parse_response(response).await.map_err(|error| broken(adapter, &error))?;
+        taker.take_all(deltas);
+        Ok(())
+    }
+
+    async fn stream(
+        &self,
+        route: &Route,
+        session: &mut dyn AdapterSession,
+        mut body: Body,
+        taker: &mut Taker<'_, '_>,
+    ) -> Result<(), Failure> {
+        let adapter = &route.record.adapter;
+        let protocol = |error: crate::framing::EventTooLarge| failure(FailureClass::Protocol, error.to_string());
+        let mut framer = Framer::new(route.descriptor.framing, EVENT_LIMIT);
+        let mut events = Vec::new();
+        let mut read = 0;
+        loop {
+            let piece = if taker.assembler.is_finished() {
+                match tokio::time::timeout(AFTER_FINISH, body.next()).await {
+                    Ok(Ok(piece)) => piece,
+                    Ok(Err(_)) | Err(_) => None,
+                }
+            } else {
+                body.next().await?
+            };
+            let Some(piece) = piece else { break };
+            read += piece.as_ref().len();
+            if read > WHOLE_STREAM {
+                return Err(failure(FailureClass::Protocol, format!("the stream went over {WHOLE_STREAM} bytes")));
+            }
+            framer.push(piece.as_ref(), &mut events).map_err(protocol)?;
+            if events.is_empty() {
+                continue;
+            }
+            let batch = std::mem::take(&mut events);
+            let deltas = session.step(batch).await.map_err(|error| broken(adapter, &error))?;
+            if !taker.take_all(deltas) {
+                return Ok(());
+            }
+        }
+        framer.finish(&mut events).map_err(protocol)?;
+        if !events.is_empty() {
+            let deltas = session.step(events).await.map_err(|error| broken(adapter, &error))?;
+            taker.take_all(deltas);
+        }
+        let deltas = session.end().await.map_err(|error| broken(adapter, &error))?;
+        taker.take_all(deltas);
+        Ok(())
+    }
+
+    /// What an answer other than 2xx means.
+    async fn refusal(&self, adapter: &str, session: &mut dyn AdapterSession, reply: Reply) -> Failure {
+        let body = reply.body.beginning(ERROR_BODY).await;
+        let body = self.secrets.redact(&String::from_utf8_lossy(&body)).into_owned().into_bytes();
+        let clean = |(name, value): (String, String)| (name, self.secrets.redact(&value).into_owned());
+        let headers: Vec<_> = reply.headers.into_iter().map(clean).collect();
+        let asked = retry_after_ms(&headers);
+        match session.classify_error(HttpResponse { status: reply.status, headers, body }).await {
+            Ok(mut failure) => {
+                failure.retry_after_ms = failure.retry_after_ms.or(asked);
+                failure
+            }
+            Err(error) => broken(adapter, &error),
+        }
+    }
+
+    /// A vendor's words without secrets, control characters and endless tails.
+    fn speakable(&self, message: &str) -> String {
+        let clean = self.secrets.redact(message);
+        let mut short: String =
+            clean.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LONGEST_MESSAGE).collect();
+        if clean.chars().nth(LONGEST_MESSAGE).is_some() {
+            short.push('…');
+        }
+        short
+    }
+}
+
+/// Hands each piece to those who watch and to the assembler.
+struct Taker<'a, 'p> {
+    assembler: Assembler,
+    show: &'a mut Show<'p>,
+    route: &'a Route,
+}
+
+impl Taker<'_, '_> {
+    /// False: the answer has failed.
+    fn take(&mut self, delta: ModelDelta) -> bool {
+        let delta = match delta {
+            ModelDelta::Opaque(mut blob) => {
+                blob.adapter.clone_from(&self.route.record.adapter);
+                blob.model.clone_from(&self.route.record.model);
+                ModelDelta::Opaque(blob)
+            }
+            delta => delta,
+        };
+        self.show.piece(&delta);
+        self.assembler.push(delta)
+    }
+
+    fn take_all(&mut self, deltas: Vec<ModelDelta>) -> bool {
+        let mut good = true;
+        for delta in deltas {
+            good = self.take(delta);
+        }
+        good
+    }
+}
+
+/// The adapter itself failed.
+pub(super) fn broken(adapter: &str, error: &CallError) -> Failure {
+    failure(FailureClass::Protocol, format!("the adapter `{adapter}` failed: {error}"))
+}
+
+pub(super) fn failure(class: FailureClass, message: String) -> Failure {
+    Failure { class, message, retry_after_ms: None }
+}

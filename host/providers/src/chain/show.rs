@@ -1,0 +1,48 @@
+//! Showing the pieces of several attempts, one after another.
+
+use homeagent_types::model::ModelDelta;
+use homeagent_types::ports::Progress;
+
+/// Passes pieces on. What an earlier attempt has shown stays until a later one has something to show in its place.
+pub(super) struct Show<'a> {
+    progress: &'a dyn Progress,
+    /// This attempt has shown something.
+    shown: bool,
+    /// Something of an earlier attempt is still shown.
+    stale: bool,
+}
+
+impl<'a> Show<'a> {
+    pub(super) fn new(progress: &'a dyn Progress) -> Self {
+        Show { progress, shown: false, stale: false }
+    }
+
+    /// Another attempt begins.
+    pub(super) fn begin(&mut self) {
+        self.stale |= std::mem::take(&mut self.shown);
+    }
+
+    pub(super) fn piece(&mut self, delta: &ModelDelta) {
+        match delta {
+            ModelDelta::Text(text) | ModelDelta::Reasoning(text) if text.is_empty() => return,
+            ModelDelta::Text(_) | ModelDelta::Reasoning(_) | ModelDelta::ToolCall(_) => {}
+            // These are the assembler's.
+            ModelDelta::Usage(_) | ModelDelta::Finish(_) | ModelDelta::Opaque(_) | ModelDelta::Error(_) => return,
+        }
+        self.clear();
+        self.shown = true;
+        self.progress.piece(delta);
+    }
+
+    /// Whether this attempt has shown something.
+    pub(super) fn has_shown(&self) -> bool {
+        self.shown
+    }
+
+    /// Takes back what an earlier attempt has shown.
+    pub(super) fn clear(&mut self) {
+        if std::mem::take(&mut self.stale) {
+            self.progress.restart();
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Tests of the providers: parts by themselves, then everything against a vendor that runs in the test.
+
+mod assembler;
+mod chain;
+mod corpora;
+mod failures;
+mod framing;
+mod log;
+mod native;
+mod transport;
+mod vendor;
+mod world;
