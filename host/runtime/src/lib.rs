@@ -1,2 +1,29 @@
-//! x
+//! Runs components.
+//!
+//! One engine compiles and runs them; each plugin sits in a slot that outlives its instances; every call has a deadline
+//! that is kept from outside, and every failure of a guest is a value for its caller. This is the only crate that knows
+//! the engine and the contract's bindings; the rest of the host meets it at the traits of `homeagent_types::ports`.
+
+mod adapters;
 mod bindings;
+mod bus;
+mod cache;
+mod convert;
+mod engine;
+mod error;
+mod grants;
+mod host;
+mod inspect;
+mod instance;
+mod manifest;
+mod package;
+mod registrations;
+mod runtime;
+mod services;
+mod slot;
+mod stdio;
+
+pub use error::{PackageError, RuntimeError};
+pub use manifest::{CAPABILITIES, Limits, Manifest, is_capability};
+pub use package::Bundled;
+pub use runtime::{Parts, Runtime};

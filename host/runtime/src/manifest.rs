@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use homeagent_contract::Kind;
+use homeagent_settings::Declaration;
 use serde::Deserialize;
 
 use crate::PackageError;
@@ -15,6 +16,8 @@ pub const CAPABILITIES: [&str; 17] = [
 
 const LARGEST_FILE: usize = 256 << 10;
 const MOST_SETTINGS: usize = 256;
+const SETTING_KEYS: [&str; 9] =
+    ["type", "default", "description", "unit", "min", "max", "in", "choices", "applies"];
 
 /// A checked manifest.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,8 +34,8 @@ pub struct Manifest {
     pub wants: BTreeMap<String, toml::Table>,
     /// Its limits, where it asks for others than the defaults.
     pub limits: Limits,
-    /// Its settings.
-    pub settings: BTreeMap<String, SettingDeclaration>,
+    /// Its settings, under their whole keys.
+    pub settings: Vec<Declaration>,
 }
 
 /// Limits a package asks for; each is capped by the host's own.
@@ -41,19 +44,6 @@ pub struct Manifest {
 pub struct Limits {
     /// Linear memory, in MiB.
     pub memory_mib: Option<u32>,
-}
-
-/// One `[settings.<key>]` table.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SettingDeclaration {
-    /// `text`, `integer`, `number`, `boolean`, `list` or `secret`.
-    #[serde(rename = "type")]
-    pub kind: String,
-    /// The value when none is set.
-    pub default: Option<toml::Value>,
-    /// One line.
-    pub description: String,
 }
 
 #[derive(Deserialize)]
@@ -65,7 +55,7 @@ struct RawManifest {
     #[serde(default)]
     limits: Limits,
     #[serde(default)]
-    settings: BTreeMap<String, SettingDeclaration>,
+    settings: BTreeMap<String, toml::Table>,
 }
 
 #[derive(Deserialize)]
@@ -118,6 +108,8 @@ impl Manifest {
         if kind == Kind::Adapter && !raw.wants.is_empty() {
             return Err(refuse("an adapter has no capabilities; take the [wants] tables out".into()));
         }
+        let settings = raw.settings.into_iter().map(|(key, table)| declaration(&raw.plugin.name, &key, table));
+        let settings = settings.collect::<Result<_, _>>().map_err(refuse)?;
         Ok(Self {
             name: raw.plugin.name,
             version: raw.plugin.version,
@@ -125,7 +117,7 @@ impl Manifest {
             kind,
             wants: raw.wants,
             limits: raw.limits,
-            settings: raw.settings,
+            settings,
         })
     }
 }
@@ -133,6 +125,20 @@ impl Manifest {
 /// Whether there is a capability of this name.
 pub fn is_capability(name: &str) -> bool {
     CAPABILITIES.contains(&name)
+}
+
+/// One `[settings.<key>]` table.
+fn declaration(plugin: &str, key: &str, mut table: toml::Table) -> Result<Declaration, String> {
+    if let Some(unknown) = table.keys().find(|name| !SETTING_KEYS.contains(&name.as_str())) {
+        return Err(format!("[settings.{key}] has the unknown key {unknown}; there are {}", SETTING_KEYS.join(", ")));
+    }
+    table.insert("key".into(), format!("{}{key}", homeagent_settings::plugin_prefix(plugin)).into());
+    let mut value = serde_json::to_value(&table).map_err(|error| format!("[settings.{key}]: {error}"))?;
+    if let Some(table) = value.as_object_mut() {
+        // A secret has no default, and TOML has no null to say so.
+        table.entry("default").or_insert(serde_json::Value::Null);
+    }
+    serde_json::from_value(value).map_err(|error| format!("[settings.{key}]: {error}"))
 }
 
 fn check_name(name: &str) -> Result<(), String> {
@@ -169,7 +175,7 @@ mod tests {
         let manifest = Manifest::parse("calc", GOOD).expect("the manifest is good");
         assert_eq!((manifest.name.as_str(), manifest.kind), ("calc", Kind::Plugin));
         assert_eq!(manifest.limits.memory_mib, Some(16));
-        assert!(manifest.wants.contains_key("tools") && manifest.settings.contains_key("precision"));
+        assert!(manifest.wants.contains_key("tools") && manifest.settings[0].key == "plugin.calc.precision");
     }
 
     #[test]

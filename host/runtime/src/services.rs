@@ -47,6 +47,10 @@ impl Services {
         self.settings.integer(key).ok().and_then(|value| u64::try_from(value).ok()).unwrap_or(fallback)
     }
 
+    pub(crate) fn log_lines_per_second(&self) -> u32 {
+        u32::try_from(self.number("core.plugin.log_lines_per_second", 200)).unwrap_or(u32::MAX)
+    }
+
     pub(crate) fn milliseconds(&self, key: &str, fallback: u64) -> Duration {
         self.settings.duration(key).unwrap_or(Duration::from_millis(fallback))
     }

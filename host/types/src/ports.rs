@@ -180,7 +180,7 @@ pub struct PluginStatus {
     pub summary: String,
     /// `bundled` or `installed`.
     pub origin: String,
-    /// `live`, `starting`, `backing-off`, `failed`, `unloaded`, `refused`.
+    /// `live`, `backing-off`, `failed`, `unloaded`, `refused`.
     pub state: String,
     /// Why it is in that state, when it is not `live`.
     pub reason: Option<String>,

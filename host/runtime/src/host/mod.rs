@@ -11,6 +11,8 @@ mod tools;
 
 use homeagent_types::{Audience, Cause, Principal, Role};
 
+pub(crate) use self::sockets::LARGEST_FRAME;
+
 use crate::bindings::types;
 use crate::instance::InstanceState;
 use crate::slot::core::SlotCore;

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use homeagent_types::{CallError, Cause, Denial};
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 use tracing::Level;
 
 use super::sockets::Sockets;
@@ -34,6 +35,13 @@ pub(crate) struct SlotCore {
     next_job: AtomicU64,
     last_error: Mutex<Option<String>>,
     log: Mutex<LogBudget>,
+    killers: Mutex<HashMap<u64, Killer>>,
+}
+
+/// Ends one generation, and says why.
+struct Killer {
+    token: CancellationToken,
+    reason: Option<String>,
 }
 
 /// A job that an instance has begun.
@@ -77,7 +85,28 @@ impl SlotCore {
                 per_second: log_lines_per_second,
                 last_words: String::new(),
             }),
+            killers: Mutex::default(),
         }
+    }
+
+    /// From now on [`SlotCore::kill`] ends this generation.
+    pub(crate) fn may_be_killed(&self, generation: u64, token: CancellationToken) {
+        lock(&self.killers).insert(generation, Killer { token, reason: None });
+    }
+
+    pub(crate) fn is_over(&self, generation: u64) {
+        lock(&self.killers).remove(&generation);
+    }
+
+    pub(crate) fn kill(&self, generation: u64, reason: String) {
+        if let Some(killer) = lock(&self.killers).get_mut(&generation) {
+            killer.reason.get_or_insert(reason);
+            killer.token.cancel();
+        }
+    }
+
+    pub(crate) fn kill_reason(&self, generation: u64) -> Option<String> {
+        lock(&self.killers).get(&generation)?.reason.clone()
     }
 
     pub(crate) fn next_job(&self) -> u64 {

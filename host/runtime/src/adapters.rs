@@ -1,0 +1,250 @@
+//! LLM adapters: a fresh instance for each model call, with nothing to reach but WASI's clocks and random numbers.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use homeagent_types::CallError;
+use homeagent_types::model::{
+    AdapterDescriptor, Failure, HttpRequest, HttpResponse, ModelDelta, ModelRequest, Rehearsed, StreamEvent,
+};
+use homeagent_types::ports::{AdapterSession, Adapters, PluginStatus};
+use tokio::runtime::Handle;
+use tokio_util::task::AbortOnDropHandle;
+use wasmtime::Store;
+use wasmtime::component::Linker;
+
+use crate::bindings::adapter::{LlmAdapter, LlmAdapterPre};
+use crate::cache::CodeCache;
+use crate::convert;
+use crate::engine::ComponentEngine;
+use crate::grants::GrantTable;
+use crate::instance::{self, InstanceState};
+use crate::package::{Package, PackageInfo, one_line};
+use crate::services::Services;
+use crate::slot::core::SlotCore;
+use crate::slot::job::describe_trap;
+use crate::PackageError;
+
+/// How long one step of an adapter may take.
+const STEP: Duration = Duration::from_secs(10);
+
+/// The adapters that are loaded.
+pub(crate) struct AdapterShelf {
+    engine: ComponentEngine,
+    linker: Linker<InstanceState>,
+    services: Arc<Services>,
+    guests: Handle,
+    loaded: RwLock<BTreeMap<String, Arc<Loaded>>>,
+}
+
+struct Loaded {
+    package: PackageInfo,
+    pre: LlmAdapterPre<InstanceState>,
+    core: Arc<SlotCore>,
+    descriptor: AdapterDescriptor,
+}
+
+impl AdapterShelf {
+    pub(crate) fn new(engine: ComponentEngine, services: Arc<Services>, guests: Handle) -> wasmtime::Result<Self> {
+        let mut linker = Linker::new(&engine.engine);
+        wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
+        Ok(Self { engine, linker, services, guests, loaded: RwLock::default() })
+    }
+
+    /// Compiles a package and puts it in the place of the adapter of its name. Calls that run go on with the old one.
+    pub(crate) async fn load(self: &Arc<Self>, cache: &Arc<CodeCache>, package: Package) -> Result<(), PackageError> {
+        let plugin = package.manifest.name.clone();
+        let failed = |reason: String| PackageError::Load { plugin: plugin.clone(), reason };
+        let (shelf, cache) = (Arc::clone(self), Arc::clone(cache));
+        let compiled = tokio::task::spawn_blocking(move || {
+            let component = cache.compile(&shelf.engine, &package.digest, &package.bytes)?;
+            let pre = LlmAdapterPre::new(shelf.linker.instantiate_pre(&component)?)?;
+            let Package { manifest, digest, bundled, .. } = package;
+            Ok::<_, wasmtime::Error>((PackageInfo { manifest, digest, bundled }, pre))
+        });
+        let compiled = compiled.await.map_err(|lost| failed(lost.to_string()))?;
+        let (package, pre) = compiled.map_err(|error| failed(one_line(&error)))?;
+        let name = package.manifest.name.clone();
+        let grants = GrantTable::new(name.clone(), self.services.grants.clone());
+        let core = Arc::new(SlotCore::new(name.clone(), grants, self.services.log_lines_per_second()));
+        let mut session = self.session(&pre, &core).await.map_err(|error| failed(error.to_string()))?;
+        let descriptor = session.describe().await.map_err(|error| failed(error.to_string()))?;
+        if descriptor.name != name {
+            let reason = format!("plugin.toml calls it {name:?}, the component calls itself {:?}", descriptor.name);
+            return Err(PackageError::Descriptor { plugin, reason });
+        }
+        let loaded = Arc::new(Loaded { package, pre, core, descriptor });
+        self.loaded.write().unwrap_or_else(PoisonError::into_inner).insert(name, loaded);
+        Ok(())
+    }
+
+    pub(crate) fn unload(&self, name: &str) -> bool {
+        self.loaded.write().unwrap_or_else(PoisonError::into_inner).remove(name).is_some()
+    }
+
+    pub(crate) fn status(&self) -> Vec<PluginStatus> {
+        let loaded = self.loaded.read().unwrap_or_else(PoisonError::into_inner);
+        let status = |(name, adapter): (&String, &Arc<Loaded>)| PluginStatus {
+            name: name.clone(),
+            version: adapter.package.manifest.version.clone(),
+            summary: adapter.descriptor.summary.clone(),
+            origin: if adapter.package.bundled { "bundled" } else { "installed" }.to_owned(),
+            state: "live".to_owned(),
+            reason: None,
+            digest: adapter.package.digest.clone(),
+            restarts: 0,
+            calls: adapter.core.calls.load(std::sync::atomic::Ordering::Relaxed),
+            last_error: adapter.core.last_error(),
+            uptime_ms: 0,
+            granted: Vec::new(),
+            missing: Vec::new(),
+            tools: Vec::new(),
+        };
+        loaded.iter().map(status).collect()
+    }
+
+    fn find(&self, name: &str) -> Option<Arc<Loaded>> {
+        self.loaded.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    }
+
+    async fn session(
+        &self,
+        pre: &LlmAdapterPre<InstanceState>,
+        core: &Arc<SlotCore>,
+    ) -> Result<Session, CallError> {
+        let memory = usize::try_from(self.services.number("core.plugin.memory_mib", 64) << 20).unwrap_or(usize::MAX);
+        let live = Arc::new(AtomicBool::new(false));
+        let mut store = instance::store(&self.engine, core, &self.services, memory, &live);
+        let (pre, describing) = (pre.clone(), Arc::clone(core));
+        let task = self.guests.spawn(async move {
+            let adapter = pre.instantiate_async(&mut store).await;
+            let adapter = adapter.map_err(|trap| describe_trap(&describing, "instantiation", &trap, None))?;
+            Ok::<_, String>(Box::new(Live { store, adapter }))
+        });
+        let live = within(task).await?.map_err(CallError::Other)?;
+        Ok(Session { live: Some(live), core: Arc::clone(core), guests: self.guests.clone() })
+    }
+}
+
+#[async_trait]
+impl Adapters for AdapterShelf {
+    fn descriptor(&self, name: &str) -> Option<AdapterDescriptor> {
+        self.find(name).map(|loaded| loaded.descriptor.clone())
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.loaded.read().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
+    }
+
+    async fn open(&self, name: &str) -> Result<Box<dyn AdapterSession>, CallError> {
+        let Some(loaded) = self.find(name) else {
+            let known = self.names().join(", ");
+            return Err(CallError::NotFound(format!("there is no adapter {name}; there are {known}")));
+        };
+        loaded.core.calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        Ok(Box::new(self.session(&loaded.pre, &loaded.core).await?))
+    }
+}
+
+/// One instance, serving one model call.
+struct Session {
+    /// Absent while a step runs, and for good once one has failed.
+    live: Option<Box<Live>>,
+    core: Arc<SlotCore>,
+    guests: Handle,
+}
+
+struct Live {
+    store: Store<InstanceState>,
+    adapter: LlmAdapter,
+}
+
+/// Runs one step on the guests' executor. A step that traps or takes too long costs the instance.
+macro_rules! step {
+    ($session:ident, $export:literal, |$guest:ident, $store:ident| $call:expr) => {{
+        let Some(mut live) = $session.live.take() else {
+            let name = &$session.core.name;
+            return Err(CallError::Other(format!("the adapter {name} has failed before in this call")));
+        };
+        let core = Arc::clone(&$session.core);
+        let task = $session.guests.spawn(async move {
+            let called = {
+                let $guest = live.adapter.homeagent_adapter_adapter();
+                let $store = &mut live.store;
+                $call.await
+            };
+            match called {
+                Ok(value) => Ok((value, live)),
+                Err(trap) => {
+                    let refusal = live.store.data_mut().take_refusal();
+                    Err(describe_trap(&core, concat!("adapter.", $export), &trap, refusal))
+                }
+            }
+        });
+        let (value, live) = match within(task).await {
+            Ok(Ok(done)) => done,
+            Ok(Err(reason)) => {
+                $session.core.note_error(reason.clone());
+                return Err(CallError::Other(reason));
+            }
+            Err(error) => return Err(error),
+        };
+        $session.live = Some(live);
+        value
+    }};
+}
+
+impl Session {
+    async fn describe(&mut self) -> Result<AdapterDescriptor, CallError> {
+        Ok(step!(self, "describe", |guest, store| guest.call_describe(store)).into())
+    }
+}
+
+#[async_trait]
+impl AdapterSession for Session {
+    async fn build_request(&mut self, request: &ModelRequest) -> Result<HttpRequest, CallError> {
+        let request = convert::adapter::request(request);
+        let built = step!(self, "build-request", |guest, store| guest.call_build_request(store, &request));
+        built.map(Into::into).map_err(CallError::Invalid)
+    }
+
+    async fn parse_response(&mut self, response: HttpResponse) -> Result<Vec<ModelDelta>, CallError> {
+        let response = response.into();
+        let deltas = step!(self, "parse-response", |guest, store| guest.call_parse_response(store, &response));
+        Ok(deltas.into_iter().map(Into::into).collect())
+    }
+
+    async fn classify_error(&mut self, response: HttpResponse) -> Result<Failure, CallError> {
+        let response = response.into();
+        Ok(step!(self, "classify-error", |guest, store| guest.call_classify_error(store, &response)).into())
+    }
+
+    async fn step(&mut self, events: Vec<StreamEvent>) -> Result<Vec<ModelDelta>, CallError> {
+        let events: Vec<_> = events.into_iter().map(Into::into).collect();
+        let deltas = step!(self, "step", |guest, store| guest.call_step(store, &events));
+        Ok(deltas.into_iter().map(Into::into).collect())
+    }
+
+    async fn end(&mut self) -> Result<Vec<ModelDelta>, CallError> {
+        let deltas = step!(self, "end", |guest, store| guest.call_end(store));
+        Ok(deltas.into_iter().map(Into::into).collect())
+    }
+
+    async fn rehearse(&mut self, request: &ModelRequest) -> Result<Vec<Rehearsed>, CallError> {
+        let request = convert::adapter::request(request);
+        let pieces = step!(self, "rehearse", |guest, store| guest.call_rehearse(store, &request));
+        Ok(pieces.into_iter().map(|it| Rehearsed { pause_ms: it.pause_ms, delta: it.delta.into() }).collect())
+    }
+}
+
+/// Waits for a task of the guests' executor; after [`STEP`] it is dropped, and the guest in it.
+async fn within<T>(task: tokio::task::JoinHandle<T>) -> Result<T, CallError> {
+    match tokio::time::timeout(STEP, AbortOnDropHandle::new(task)).await {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(lost)) => Err(CallError::Other(format!("a step of an adapter was lost: {lost}"))),
+        Err(_) => Err(CallError::Timeout),
+    }
+}

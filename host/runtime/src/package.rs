@@ -1,0 +1,143 @@
+//! Packages: a manifest and a component, bundled with homed or installed in a folder.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use homeagent_contract::Kind;
+use homeagent_types::Descriptor;
+use sha2::{Digest, Sha256};
+use wasmtime::component::{InstancePre, Linker};
+
+use crate::cache::CodeCache;
+use crate::engine::ComponentEngine;
+use crate::instance::InstanceState;
+use crate::manifest::Manifest;
+use crate::slot::exports::ExportIndices;
+use crate::{PackageError, inspect};
+
+/// The largest component that is read, in bytes.
+const LARGEST_COMPONENT: u64 = 256 << 20;
+
+/// A package that came with homed.
+#[derive(Clone, Copy, Debug)]
+pub struct Bundled {
+    /// The text of its `plugin.toml`.
+    pub manifest: &'static str,
+    /// The component.
+    pub component: &'static [u8],
+}
+
+/// Where a package comes from; reading it again gets what is there then.
+#[derive(Clone, Debug)]
+pub(crate) enum Origin {
+    Bundled(Bundled),
+    Installed(PathBuf),
+}
+
+/// A package as it was read.
+pub(crate) struct Package {
+    pub(crate) manifest: Manifest,
+    pub(crate) bytes: Vec<u8>,
+    /// The SHA-256 of the component, in hexadecimal digits.
+    pub(crate) digest: String,
+    pub(crate) bundled: bool,
+}
+
+impl Origin {
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Origin::Bundled(_) => "bundled",
+            Origin::Installed(_) => "installed",
+        }
+    }
+
+    /// Reads the manifest alone.
+    pub(crate) fn manifest(&self) -> Result<Manifest, PackageError> {
+        match self {
+            Origin::Bundled(bundled) => Manifest::parse("a bundled package", bundled.manifest),
+            Origin::Installed(folder) => {
+                let path = folder.join("plugin.toml");
+                let text = fs::read_to_string(&path).map_err(|source| PackageError::Unreadable { path, source })?;
+                Manifest::parse(&folder.display().to_string(), &text)
+            }
+        }
+    }
+
+    /// Reads the package and checks that its component is of this contract.
+    pub(crate) fn read(&self) -> Result<Package, PackageError> {
+        let manifest = self.manifest()?;
+        let bytes = match self {
+            Origin::Bundled(bundled) => bundled.component.to_vec(),
+            Origin::Installed(folder) => read_component(&folder.join(&manifest.component))?,
+        };
+        inspect::check(&manifest.name, &bytes, manifest.kind)?;
+        let digest = Sha256::digest(&bytes).iter().fold(String::new(), |mut text, byte| {
+            write!(text, "{byte:02x}").expect("writing to a string does not fail");
+            text
+        });
+        Ok(Package { manifest, bytes, digest, bundled: matches!(self, Origin::Bundled(_)) })
+    }
+}
+
+fn read_component(path: &Path) -> Result<Vec<u8>, PackageError> {
+    let failed = |source| PackageError::Unreadable { path: path.to_owned(), source };
+    let length = fs::metadata(path).map_err(failed)?.len();
+    if length > LARGEST_COMPONENT {
+        let reason = format!("it has {length} bytes; {LARGEST_COMPONENT} are the most");
+        return Err(PackageError::NotAComponent { plugin: path.display().to_string(), reason });
+    }
+    fs::read(path).map_err(failed)
+}
+
+/// The folders below `plugins` that hold a package, sorted. A folder without `plugin.toml` is reported by its manifest's
+/// absence when it is read.
+pub(crate) fn installed(plugins: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(plugins) else { return Vec::new() };
+    let mut folders: Vec<_> = entries
+        .filter_map(Result::ok)
+        .map(|entry| entry.path())
+        .filter(|path| path.is_dir() && !path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.')))
+        .collect();
+    folders.sort();
+    folders
+}
+
+/// A plugin that is compiled and linked and only needs a store.
+pub(crate) struct Prepared {
+    pub(crate) package: PackageInfo,
+    pub(crate) pre: InstancePre<InstanceState>,
+    pub(crate) indices: ExportIndices,
+    pub(crate) descriptor: Arc<Descriptor>,
+}
+
+/// What is kept of a package once it is compiled.
+#[derive(Clone)]
+pub(crate) struct PackageInfo {
+    pub(crate) manifest: Manifest,
+    pub(crate) digest: String,
+    pub(crate) bundled: bool,
+}
+
+/// Compiles and links. Slow; to be called where blocking is allowed.
+pub(crate) fn compile_plugin(
+    engine: &ComponentEngine,
+    cache: &CodeCache,
+    linker: &Linker<InstanceState>,
+    package: Package,
+) -> Result<(PackageInfo, InstancePre<InstanceState>, ExportIndices), PackageError> {
+    let plugin = package.manifest.name.clone();
+    let load = |error: wasmtime::Error| PackageError::Load { plugin: plugin.clone(), reason: one_line(&error) };
+    debug_assert_eq!(package.manifest.kind, Kind::Plugin, "adapters are compiled elsewhere");
+    let component = cache.compile(engine, &package.digest, &package.bytes).map_err(load)?;
+    let pre = linker.instantiate_pre(&component).map_err(load)?;
+    let indices = ExportIndices::new(&pre).map_err(load)?;
+    let Package { manifest, digest, bundled, .. } = package;
+    Ok((PackageInfo { manifest, digest, bundled }, pre, indices))
+}
+
+/// An engine's error with its causes, on one line.
+pub(crate) fn one_line(error: &wasmtime::Error) -> String {
+    format!("{error:#}").split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,459 @@
+//! The runtime's handle: which plugins there are, and the traits that the rest of the host sees.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use homeagent_contract::Kind;
+use homeagent_settings::{Grants, Settings};
+use homeagent_types::ports::{Adapters, Connection, Listeners, Mind, PluginAdmin, PluginStatus, Plugins};
+use homeagent_types::stage::{Patch, StageContext};
+use homeagent_types::{
+    CallError, Cause, Meta, Offers, Output, OutputDelta, Principal, Receipt, ToolOutput,
+};
+use tokio::sync::{mpsc, oneshot};
+use wasmtime::component::Linker;
+
+use crate::adapters::AdapterShelf;
+use crate::bus::Event;
+use crate::cache::CodeCache;
+use crate::engine::ComponentEngine;
+use crate::grants::GrantTable;
+use crate::instance::{self, InstanceState};
+use crate::manifest::{CAPABILITIES, is_capability};
+use crate::package::{self, Bundled, Origin, Package, Prepared};
+use crate::services::Services;
+use crate::slot::core::SlotCore;
+use crate::slot::generation::{Seat, describe};
+use crate::slot::job::Work;
+use crate::slot::{Control, Slot, connection, supervisor};
+use crate::{PackageError, RuntimeError};
+
+/// How often deadlines are looked at.
+const WATCH: Duration = Duration::from_millis(50);
+/// How long a final text waits for its pieces to be shown first.
+const SHOWN_FIRST: Duration = Duration::from_secs(2);
+
+/// What the runtime is made of.
+pub struct Parts {
+    /// The settings.
+    pub settings: Settings,
+    /// What the user granted.
+    pub grants: Grants,
+    /// The packages that came with homed.
+    pub bundled: Vec<Bundled>,
+    /// The folder of installed packages, one folder each.
+    pub plugins: PathBuf,
+    /// The folder for compiled code.
+    pub cache: PathBuf,
+}
+
+/// All plugins and adapters. Cheap to clone; when the last clone goes, so do the instances.
+#[derive(Clone)]
+pub struct Runtime {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    engine: ComponentEngine,
+    cache: Arc<CodeCache>,
+    linker: Linker<InstanceState>,
+    services: Arc<Services>,
+    adapters: Arc<AdapterShelf>,
+    slots: RwLock<BTreeMap<String, Slot>>,
+    refused: Mutex<BTreeMap<String, PluginStatus>>,
+    bundled: Vec<Bundled>,
+    plugins: PathBuf,
+    /// Loads, reloads and unloads happen one at a time.
+    changing: tokio::sync::Mutex<()>,
+    guests: GuestExecutor,
+}
+
+/// The executor that guests run on: theirs alone, so that one that computes holds up no socket and no timer.
+struct GuestExecutor(Option<tokio::runtime::Runtime>);
+
+impl GuestExecutor {
+    fn new() -> Result<Self, RuntimeError> {
+        let runtime = tokio::runtime::Builder::new_multi_thread().thread_name("guest").enable_all().build();
+        runtime.map(|runtime| Self(Some(runtime))).map_err(RuntimeError::Thread)
+    }
+
+    fn handle(&self) -> tokio::runtime::Handle {
+        self.0.as_ref().map(|runtime| runtime.handle().clone()).expect("the executor lives as long as the runtime")
+    }
+}
+
+impl Drop for GuestExecutor {
+    fn drop(&mut self) {
+        // An ordinary drop would wait for guests, which may be in an endless loop, and is not allowed in a task.
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl Runtime {
+    /// Starts the engine. No plugin runs yet.
+    ///
+    /// # Errors
+    /// When the engine, a thread or the cache folder can't be had.
+    pub fn new(parts: Parts) -> Result<Self, RuntimeError> {
+        let engine = ComponentEngine::new()?;
+        let guests = GuestExecutor::new()?;
+        let services = Arc::new(Services::new(parts.settings, parts.grants));
+        let adapters = AdapterShelf::new(engine.clone(), Arc::clone(&services), guests.handle());
+        let inner = Arc::new(Inner {
+            cache: Arc::new(CodeCache::open(parts.cache)?),
+            linker: instance::linker(&engine).map_err(RuntimeError::Engine)?,
+            adapters: Arc::new(adapters.map_err(RuntimeError::Engine)?),
+            engine,
+            services,
+            slots: RwLock::default(),
+            refused: Mutex::default(),
+            bundled: parts.bundled,
+            plugins: parts.plugins,
+            changing: tokio::sync::Mutex::new(()),
+            guests,
+        });
+        tokio::spawn(watch(Arc::downgrade(&inner)));
+        Ok(Self { inner })
+    }
+
+    /// Gives plugins the agent to talk to.
+    pub fn bind(&self, mind: Weak<dyn Mind>) {
+        self.inner.services.bind(mind);
+    }
+
+    /// The LLM adapters.
+    pub fn adapters(&self) -> Arc<dyn Adapters> {
+        Arc::clone(&self.inner.adapters) as _
+    }
+
+    /// Loads every package there is. One that can't be loaded is listed as refused, with the reason; the others are not
+    /// held up by it.
+    pub async fn load_all(&self) {
+        let _one_at_a_time = self.inner.changing.lock().await;
+        for (name, origin) in self.inner.packages() {
+            if let Err(error) = self.inner.load(&origin).await {
+                self.inner.refuse(&name, &origin, &error);
+            }
+        }
+    }
+
+    /// Ends every plugin.
+    pub async fn shutdown(&self) {
+        let _one_at_a_time = self.inner.changing.lock().await;
+        let slots = std::mem::take(&mut *self.inner.slots.write().unwrap_or_else(PoisonError::into_inner));
+        let stops = slots.into_values().map(|slot| tokio::spawn(async move { stop(&slot).await }));
+        for stopped in stops.collect::<Vec<_>>() {
+            drop(stopped.await);
+        }
+    }
+}
+
+async fn stop(slot: &Slot) {
+    let (reply, stopped) = oneshot::channel();
+    if slot.control.send(Control::Stop(reply)).await.is_ok() {
+        drop(stopped.await);
+    }
+}
+
+/// Looks at deadlines from outside: inside an instance nothing fires while its guest computes.
+async fn watch(inner: Weak<Inner>) {
+    let mut tick = tokio::time::interval(WATCH);
+    tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        tick.tick().await;
+        let Some(inner) = inner.upgrade() else { return };
+        for slot in inner.slots.read().unwrap_or_else(PoisonError::into_inner).values() {
+            slot.watch();
+        }
+    }
+}
+
+impl Inner {
+    /// Every package by name; an installed one wins over a bundled one. A folder whose manifest can't be read stands
+    /// under the folder's name.
+    fn packages(&self) -> BTreeMap<String, Origin> {
+        let mut packages = BTreeMap::new();
+        for bundled in &self.bundled {
+            let origin = Origin::Bundled(*bundled);
+            match origin.manifest() {
+                Ok(manifest) => drop(packages.insert(manifest.name, origin)),
+                Err(error) => tracing::error!(%error, "a bundled package has no valid manifest"),
+            }
+        }
+        for folder in package::installed(&self.plugins) {
+            let origin = Origin::Installed(folder.clone());
+            let folder_name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let name = origin.manifest().map_or(folder_name, |manifest| manifest.name);
+            if let Some(Origin::Bundled(_)) = packages.insert(name.clone(), origin) {
+                tracing::info!(plugin = %name, folder = %folder.display(), "an installed package takes the bundled one's place");
+            }
+        }
+        packages
+    }
+
+    fn find(&self, name: &str) -> Result<Origin, CallError> {
+        self.packages().remove(name).ok_or_else(|| {
+            let folder = self.plugins.display();
+            CallError::NotFound(format!("there is no plugin {name}, neither bundled nor in {folder}"))
+        })
+    }
+
+    fn slot(&self, name: &str) -> Option<Slot> {
+        self.slots.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    }
+
+    fn running(&self, name: &str) -> Result<Slot, CallError> {
+        self.slot(name).ok_or_else(|| CallError::NotFound(format!("the plugin {name} is not loaded")))
+    }
+
+    /// Reads a package and runs it: in its slot, if it has one, else in a new one.
+    async fn load(&self, origin: &Origin) -> Result<(), PackageError> {
+        let (read, place) = (origin.clone(), origin.name());
+        let package = tokio::task::spawn_blocking(move || read.read()).await;
+        let package = package.map_err(|lost| PackageError::Load { plugin: place.into(), reason: lost.to_string() })??;
+        let name = package.manifest.name.clone();
+        if package.manifest.kind == Kind::Adapter {
+            self.adapters.load(&self.cache, package).await?;
+        } else {
+            self.load_plugin(package).await?;
+        }
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner).remove(&name);
+        Ok(())
+    }
+
+    async fn load_plugin(&self, package: Package) -> Result<(), PackageError> {
+        let name = package.manifest.name.clone();
+        let start = |reason: String| PackageError::Start { plugin: name.clone(), reason };
+        let slot = self.slot(&name);
+        let (seat, jobs) = self.seat(&name, slot.as_ref());
+        self.declare_settings(&package)?;
+        let prepared = Arc::new(self.prepare(&seat, package).await?);
+        match slot {
+            Some(slot) => {
+                let (reply, done) = oneshot::channel();
+                let sent = slot.control.send(Control::Replace(prepared, reply)).await;
+                sent.map_err(|_| start("its slot is being unloaded".into()))?;
+                done.await.map_err(|_| start("its slot was unloaded".into()))?.map_err(start)?;
+            }
+            None => {
+                let slot = supervisor::start(seat, prepared, jobs).await.map_err(start)?;
+                self.slots.write().unwrap_or_else(PoisonError::into_inner).insert(name.clone(), slot);
+            }
+        }
+        tracing::info!(plugin = %name, "loaded");
+        Ok(())
+    }
+
+    /// What generations are made with: those of the slot's own that have to outlive them, when there is a slot.
+    fn seat(&self, name: &str, slot: Option<&Slot>) -> (Seat, mpsc::Sender<crate::slot::job::Job>) {
+        let queue = usize::try_from(self.services.number("core.plugin.queue", 256)).unwrap_or(256).max(1);
+        let (jobs, jobs_rx) = mpsc::channel(queue);
+        let core = slot.map_or_else(
+            || {
+                let grants = GrantTable::new(name.to_owned(), self.services.grants.clone());
+                Arc::new(SlotCore::new(name.to_owned(), grants, self.services.log_lines_per_second()))
+            },
+            |slot| Arc::clone(&slot.core),
+        );
+        let seat = Seat {
+            engine: self.engine.clone(),
+            services: Arc::clone(&self.services),
+            core,
+            jobs: Arc::new(tokio::sync::Mutex::new(jobs_rx)),
+            guests: self.guests.handle(),
+        };
+        (seat, jobs)
+    }
+
+    fn declare_settings(&self, package: &Package) -> Result<(), PackageError> {
+        let manifest = &package.manifest;
+        self.services.settings.declare_plugin(&manifest.name, manifest.settings.clone()).map_err(|error| {
+            PackageError::Manifest { plugin: manifest.name.clone(), reason: error.to_string() }
+        })
+    }
+
+    async fn prepare(&self, seat: &Seat, package: Package) -> Result<Prepared, PackageError> {
+        let plugin = package.manifest.name.clone();
+        let (engine, cache, linker) = (self.engine.clone(), Arc::clone(&self.cache), self.linker.clone());
+        let compiled =
+            tokio::task::spawn_blocking(move || package::compile_plugin(&engine, &cache, &linker, package)).await;
+        let compiled = compiled.map_err(|lost| PackageError::Load { plugin: plugin.clone(), reason: lost.to_string() })?;
+        let (package, pre, indices) = compiled?;
+        let descriptor = describe(seat, &pre, &indices).await;
+        let descriptor = descriptor.map_err(|reason| PackageError::Descriptor { plugin, reason })?;
+        Ok(Prepared { package, pre, indices, descriptor: Arc::new(descriptor) })
+    }
+
+    fn refuse(&self, name: &str, origin: &Origin, error: &PackageError) {
+        tracing::error!(plugin = %name, %error, "a package was refused");
+        let status = PluginStatus {
+            name: name.to_owned(),
+            version: origin.manifest().map(|manifest| manifest.version).unwrap_or_default(),
+            summary: String::new(),
+            origin: origin.name().to_owned(),
+            state: "refused".to_owned(),
+            reason: Some(error.to_string()),
+            digest: String::new(),
+            restarts: 0,
+            calls: 0,
+            last_error: None,
+            uptime_ms: 0,
+            granted: Vec::new(),
+            missing: Vec::new(),
+            tools: Vec::new(),
+        };
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), status);
+    }
+
+    fn status(&self, name: &str) -> Result<PluginStatus, CallError> {
+        self.list().into_iter().find(|status| status.name == name).ok_or_else(|| {
+            CallError::NotFound(format!("there is no plugin {name}"))
+        })
+    }
+
+    fn list(&self) -> Vec<PluginStatus> {
+        let mut all: Vec<_> =
+            self.slots.read().unwrap_or_else(PoisonError::into_inner).values().map(Slot::status).collect();
+        all.extend(self.adapters.status());
+        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        for status in refused.values() {
+            if !all.iter().any(|running| running.name == status.name) {
+                all.push(status.clone());
+            }
+        }
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        all
+    }
+
+    fn grants(&self, name: &str, capability: &str) -> Result<GrantTable, CallError> {
+        if !is_capability(capability) {
+            let known = CAPABILITIES.join(", ");
+            return Err(CallError::Invalid(format!("{capability} is no capability; there are {known}")));
+        }
+        Ok(self.running(name)?.core.grants.clone())
+    }
+}
+
+fn refused(error: &PackageError) -> CallError {
+    CallError::Invalid(error.to_string())
+}
+
+/// The moment until which a call with this cause may take.
+fn deadline(cause: &Cause) -> Instant {
+    // Far enough for anyone, and no overflow.
+    Instant::now() + Duration::from_millis(cause.deadline_ms.min(24 * 3600 * 1000))
+}
+
+#[async_trait]
+impl Plugins for Runtime {
+    fn offers(&self) -> Arc<Offers> {
+        self.inner.services.registrations.offers()
+    }
+
+    async fn call_tool(&self, plugin: &str, name: &str, args: String, cause: Cause) -> Result<ToolOutput, CallError> {
+        let slot = self.inner.running(plugin)?;
+        let name = name.to_owned();
+        slot.call(deadline(&cause), |reply| Work::Tool { name, args, cause, reply }).await
+    }
+
+    async fn run_stage(&self, plugin: &str, context: StageContext) -> Result<Vec<Patch>, CallError> {
+        let slot = self.inner.running(plugin)?;
+        let context = Box::new(context);
+        slot.call(deadline(&context.cause.clone()), |reply| Work::Stage { context, reply }).await
+    }
+
+    async fn deliver(&self, plugin: &str, output: Output, cause: Cause) -> Result<Receipt, CallError> {
+        let slot = self.inner.running(plugin)?;
+        slot.core.allow("output", "delivering a message")?;
+        slot.shown(SHOWN_FIRST).await;
+        let output = Box::new(output);
+        slot.call(deadline(&cause), |reply| Work::Deliver { output, cause, reply }).await
+    }
+
+    fn show(&self, plugin: &str, deltas: Vec<OutputDelta>) {
+        if let Some(slot) = self.inner.slot(plugin) {
+            slot.show(deltas);
+        }
+    }
+
+    fn publish(&self, topic: &str, payload: serde_json::Value, cause: Cause) {
+        self.inner.services.bus.publish(&Event {
+            topic: topic.to_owned(),
+            payload: payload.to_string(),
+            source: "host".to_owned(),
+            at: homeagent_types::now(),
+            cause,
+        });
+    }
+}
+
+#[async_trait]
+impl PluginAdmin for Runtime {
+    fn list(&self) -> Vec<PluginStatus> {
+        self.inner.list()
+    }
+
+    async fn reload(&self, name: &str) -> Result<PluginStatus, CallError> {
+        let _one_at_a_time = self.inner.changing.lock().await;
+        let origin = self.inner.find(name)?;
+        if let Err(error) = self.inner.load(&origin).await {
+            if self.inner.slot(name).is_none() {
+                self.inner.refuse(name, &origin, &error);
+            }
+            return Err(refused(&error));
+        }
+        self.inner.status(name)
+    }
+
+    async fn load(&self, name: &str) -> Result<PluginStatus, CallError> {
+        if self.inner.slot(name).is_some() {
+            return Err(CallError::Invalid(format!("the plugin {name} is loaded already; reload puts new code in")));
+        }
+        self.reload(name).await
+    }
+
+    async fn unload(&self, name: &str) -> Result<(), CallError> {
+        let _one_at_a_time = self.inner.changing.lock().await;
+        let slot = self.inner.slots.write().unwrap_or_else(PoisonError::into_inner).remove(name);
+        match slot {
+            Some(slot) => stop(&slot).await,
+            None if self.inner.adapters.unload(name) => {}
+            None => return Err(CallError::NotFound(format!("the plugin {name} is not loaded"))),
+        }
+        tracing::info!(plugin = %name, "unloaded");
+        Ok(())
+    }
+
+    async fn grant(&self, name: &str, capability: &str) -> Result<(), CallError> {
+        self.inner.grants(name, capability)?.grant(capability).map_err(CallError::Other)?;
+        self.inner.services.registrations.refresh();
+        Ok(())
+    }
+
+    async fn revoke(&self, name: &str, capability: &str) -> Result<(), CallError> {
+        self.inner.grants(name, capability)?.revoke(capability).map_err(CallError::Other)?;
+        self.inner.services.registrations.refresh();
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Listeners for Runtime {
+    async fn connect(
+        &self,
+        listener: &str,
+        attested: Option<Principal>,
+        meta: Meta,
+    ) -> Result<Box<dyn Connection>, CallError> {
+        let slot = self.inner.services.registrations.listener(listener).and_then(|slot| self.inner.slot(&slot));
+        let slot = slot.ok_or_else(|| {
+            CallError::NotFound(format!("no plugin that runs holds the listener {listener}; see waiter plugin list"))
+        })?;
+        Ok(Box::new(connection::open(slot, listener, attested, meta)))
+    }
+}

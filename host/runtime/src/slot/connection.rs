@@ -1,0 +1,115 @@
+//! A connection that the host holds for a slot, on the slot's side.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use homeagent_types::ports::{Connection, Frame, ToPeer};
+use homeagent_types::{CallError, Meta, Principal};
+use tokio::sync::mpsc;
+
+use super::Slot;
+use super::job::Work;
+use crate::host::LARGEST_FRAME;
+
+/// Frames that wait for the slot; beyond it the connection is not read.
+const WAITING: usize = 64;
+/// How long a full queue may stay full before the connection is given up.
+const STUCK: Duration = Duration::from_secs(30);
+
+enum FromPeer {
+    Frame(Frame),
+    Closed(String),
+}
+
+/// What the transport holds.
+pub(crate) struct HeldConnection {
+    to_slot: mpsc::Sender<FromPeer>,
+    from_slot: mpsc::Receiver<ToPeer>,
+}
+
+/// Adds a connection to the slot and tells the instance of it.
+pub(crate) fn open(slot: Slot, listener: &str, attested: Option<Principal>, meta: Meta) -> HeldConnection {
+    let (id, from_slot) = slot.core.sockets.add(listener, attested, meta);
+    let (to_slot, frames) = mpsc::channel(WAITING);
+    tokio::spawn(pump(slot, id, frames));
+    HeldConnection { to_slot, from_slot }
+}
+
+#[async_trait]
+impl Connection for HeldConnection {
+    async fn receive(&mut self, frame: Frame) -> Result<(), CallError> {
+        let length = match &frame {
+            Frame::Text(text) => text.len(),
+            Frame::Binary(bytes) => bytes.len(),
+        };
+        if length > LARGEST_FRAME {
+            return Err(CallError::Invalid(format!("a frame has at most {LARGEST_FRAME} bytes; this one has {length}")));
+        }
+        match self.to_slot.send_timeout(FromPeer::Frame(frame), STUCK).await {
+            Ok(()) => Ok(()),
+            Err(mpsc::error::SendTimeoutError::Timeout(_)) => Err(CallError::Busy),
+            Err(mpsc::error::SendTimeoutError::Closed(_)) => {
+                Err(CallError::NotFound("the plugin that served this connection has been unloaded".into()))
+            }
+        }
+    }
+
+    async fn next(&mut self) -> Option<ToPeer> {
+        self.from_slot.recv().await
+    }
+
+    async fn closed(self: Box<Self>, reason: String) {
+        drop(self.to_slot.send(FromPeer::Closed(reason)).await);
+    }
+}
+
+/// Hands frames to whatever instance serves, in order. A frame is out of the queue when its handler returned; when the
+/// instance is lost under it, it is handed over once more.
+async fn pump(slot: Slot, id: u64, mut frames: mpsc::Receiver<FromPeer>) {
+    drop(call(&slot, |reply| Work::Open { connection: id, reply }).await);
+    let mut reason = "the connection was lost".to_owned();
+    while let Some(first) = frames.recv().await {
+        let mut batch = Vec::new();
+        let mut next = Some(first);
+        let mut over = false;
+        while let Some(item) = next {
+            match item {
+                FromPeer::Frame(frame) => batch.push(frame),
+                FromPeer::Closed(why) => {
+                    reason = why;
+                    over = true;
+                    break;
+                }
+            }
+            next = frames.try_recv().ok();
+        }
+        if !batch.is_empty() {
+            hand_over(&slot, id, batch).await;
+        }
+        if over {
+            break;
+        }
+    }
+    slot.core.sockets.remove(id);
+    drop(call(&slot, |reply| Work::Closed { connection: id, reason, reply }).await);
+}
+
+async fn hand_over(slot: &Slot, connection: u64, batch: Vec<Frame>) {
+    let again = batch.clone();
+    let first = call(slot, |reply| Work::Frames { connection, frames: batch, reply }).await;
+    let Err(error) = first else { return };
+    tracing::warn!(plugin = %slot.core.name, connection, %error, "frames were not handled; handing them over once more");
+    if let Err(error) = call(slot, |reply| Work::Frames { connection, frames: again, reply }).await {
+        tracing::error!(plugin = %slot.core.name, connection, %error, "frames were lost: the plugin failed on them twice");
+        drop(slot.core.sockets.send(connection, failure_frame(&error)).await);
+    }
+}
+
+/// What the other side is told when its frames were lost.
+fn failure_frame(error: &CallError) -> Frame {
+    Frame::Text(serde_json::json!({ "type": "error", "text": error.to_string() }).to_string())
+}
+
+async fn call(slot: &Slot, work: impl FnOnce(super::job::Reply<()>) -> Work) -> Result<(), CallError> {
+    slot.call(slot.usual_deadline(), work).await
+}

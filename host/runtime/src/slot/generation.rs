@@ -1,0 +1,274 @@
+//! One instance in its slot, from its start to its end.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::sync::{Mutex, mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+use wasmtime::Store;
+use wasmtime::component::Accessor;
+
+use super::core::SlotCore;
+use super::exports::Exports;
+use super::job::{Job, JobTask, describe_trap, guest_connection};
+use crate::engine::ComponentEngine;
+use crate::instance::{self, InstanceState};
+use crate::package::{Prepared, one_line};
+use crate::services::Services;
+
+/// How long `start` and `self-check` may take together.
+const START: Duration = Duration::from_secs(10);
+/// How long `stop` may take.
+const STOP: Duration = Duration::from_secs(1);
+
+/// What every generation of a slot is made with.
+#[derive(Clone)]
+pub(crate) struct Seat {
+    pub(crate) engine: ComponentEngine,
+    pub(crate) services: Arc<Services>,
+    pub(crate) core: Arc<SlotCore>,
+    /// The slot's queue. Whichever generation serves holds the lock; the next waits for it.
+    pub(crate) jobs: Arc<Mutex<mpsc::Receiver<Job>>>,
+    /// The executor that guests run on.
+    pub(crate) guests: Handle,
+}
+
+/// Why a generation ended.
+#[derive(Debug)]
+pub(crate) enum Exit {
+    /// It was asked to.
+    Retired,
+    /// It trapped, or it was killed, for this reason.
+    Failed(String),
+}
+
+/// A running instance. Dropping the handle ends it.
+pub(crate) struct Generation {
+    pub(crate) number: u64,
+    go: Option<oneshot::Sender<()>>,
+    retire: CancellationToken,
+    exit: oneshot::Receiver<Exit>,
+    /// Dropped last: it ends the task.
+    _kill: tokio_util::sync::DropGuard,
+}
+
+impl Generation {
+    /// Starts an instance and waits until it has checked itself. It serves only after [`Generation::go`].
+    pub(crate) async fn start(seat: &Seat, prepared: &Arc<Prepared>, number: u64) -> Result<Self, String> {
+        let kill = CancellationToken::new();
+        let retire = CancellationToken::new();
+        let (ready_tx, ready) = oneshot::channel();
+        let (go, go_rx) = oneshot::channel();
+        let (exit_tx, exit) = oneshot::channel();
+        let life = Life {
+            seat: seat.clone(),
+            prepared: Arc::clone(prepared),
+            number,
+            retire: retire.clone(),
+            live: Arc::new(AtomicBool::new(false)),
+        };
+        seat.core.may_be_killed(number, kill.clone());
+        let core = Arc::clone(&seat.core);
+        let killed = kill.clone();
+        seat.guests.spawn(async move {
+            let exit = tokio::select! {
+                biased;
+                // The store is dropped with the other branch, wherever the guest is: a guest that computes gives way at
+                // each tick of the epoch, and this branch is looked at first.
+                () = killed.cancelled() => {
+                    Exit::Failed(core.kill_reason(number).unwrap_or_else(|| "it was dropped".into()))
+                }
+                exit = life.run(ready_tx, go_rx) => exit,
+            };
+            core.is_over(number);
+            drop(exit_tx.send(exit));
+        });
+        let generation = Self { number, go: Some(go), retire, exit, _kill: kill.drop_guard() };
+        match tokio::time::timeout(START, ready).await {
+            Ok(Ok(Ok(()))) => Ok(generation),
+            Ok(Ok(Err(reason))) => Err(reason),
+            Ok(Err(_)) => match generation.exit.await {
+                Ok(Exit::Failed(reason)) => Err(reason),
+                _ => Err("it ended before it had started".into()),
+            },
+            Err(_) => Err(format!("start took longer than {} s", START.as_secs())),
+        }
+    }
+
+    /// Lets it serve.
+    pub(crate) fn go(&mut self) {
+        if let Some(go) = self.go.take() {
+            // Should it have failed meanwhile, its exit says so.
+            let _ = go.send(());
+        }
+    }
+
+    /// Takes no more jobs, ends those it has, stops.
+    pub(crate) fn retire(&self) {
+        self.retire.cancel();
+    }
+
+    /// Waits for its end. Cancel-safe.
+    pub(crate) async fn ended(&mut self) -> Exit {
+        (&mut self.exit).await.unwrap_or_else(|_| Exit::Failed("its task was lost".into()))
+    }
+}
+
+/// What runs on the guests' executor.
+struct Life {
+    seat: Seat,
+    prepared: Arc<Prepared>,
+    number: u64,
+    retire: CancellationToken,
+    live: Arc<AtomicBool>,
+}
+
+impl Life {
+    async fn run(self, ready: oneshot::Sender<Result<(), String>>, go: oneshot::Receiver<()>) -> Exit {
+        let memory = self.memory();
+        let mut store =
+            instance::store(&self.seat.engine, &self.seat.core, &self.seat.services, memory, &self.live);
+        let exports = match self.instantiate(&mut store).await {
+            Ok(exports) => Arc::new(exports),
+            Err(error) => {
+                let reason = describe_trap(&self.seat.core, "instantiation", &error, None);
+                drop(ready.send(Err(reason.clone())));
+                return Exit::Failed(reason);
+            }
+        };
+        let served = store.run_concurrent(async |accessor| self.serve(accessor, &exports, ready, go).await).await;
+        match served {
+            Ok(Ok(exit)) => exit,
+            // The sentence was made where the trap happened and travels as the outermost context.
+            Ok(Err(error)) | Err(error) => Exit::Failed(error.to_string()),
+        }
+    }
+
+    fn memory(&self) -> usize {
+        let most = self.seat.services.number("core.plugin.memory_mib", 64);
+        let asked = self.prepared.package.manifest.limits.memory_mib.map_or(most, u64::from);
+        usize::try_from(asked.min(most) << 20).unwrap_or(usize::MAX)
+    }
+
+    async fn instantiate(&self, store: &mut Store<InstanceState>) -> wasmtime::Result<Exports> {
+        let instance = self.prepared.pre.instantiate_async(&mut *store).await?;
+        self.prepared.indices.load(store, &instance)
+    }
+
+    async fn serve(
+        &self,
+        accessor: &Accessor<InstanceState>,
+        exports: &Arc<Exports>,
+        ready: oneshot::Sender<Result<(), String>>,
+        go: oneshot::Receiver<()>,
+    ) -> wasmtime::Result<Exit> {
+        let lifecycle = &exports.lifecycle;
+        let core = &self.seat.core;
+        let describe = |export: &str, trap: &wasmtime::Error| describe_trap(core, export, trap, None);
+        let started = match lifecycle.call_start(accessor, self.number > 1).await {
+            Ok(Ok(())) => match lifecycle.call_self_check(accessor).await {
+                Ok(Ok(())) => Ok(()),
+                Ok(Err(error)) => Err(format!("self-check: {}", homeagent_types::CallError::from(error))),
+                Err(trap) => Err(describe("lifecycle.self-check", &trap)),
+            },
+            Ok(Err(error)) => Err(format!("start: {}", homeagent_types::CallError::from(error))),
+            Err(trap) => Err(describe("lifecycle.start", &trap)),
+        };
+        let failed = started.clone().err();
+        drop(ready.send(started));
+        if let Some(reason) = failed {
+            return Ok(Exit::Failed(reason));
+        }
+        if go.await.is_err() {
+            return Ok(Exit::Retired);
+        }
+        let mut jobs = self.seat.jobs.lock().await;
+        self.live.store(true, Ordering::Release);
+        lifecycle.call_activated(accessor).await.map_err(|trap| explain(core, "lifecycle.activated", trap))?;
+        self.resume_connections(accessor, exports).await?;
+        loop {
+            let job = tokio::select! {
+                biased;
+                () = self.retire.cancelled() => break,
+                job = jobs.recv() => job,
+            };
+            let Some(job) = job else { break };
+            accessor.spawn(self.task(job, exports))?;
+        }
+        drop(jobs);
+        core.idle(self.number).await;
+        // A guest that does not end by itself is dropped all the same.
+        let stop = lifecycle.call_stop(accessor);
+        drop(tokio::time::timeout(STOP, stop).await);
+        Ok(Exit::Retired)
+    }
+
+    /// Tells the instance of the connections that were open before it.
+    async fn resume_connections(
+        &self,
+        accessor: &Accessor<InstanceState>,
+        exports: &Exports,
+    ) -> wasmtime::Result<()> {
+        let Some(handler) = &exports.sockets else { return Ok(()) };
+        let core = &self.seat.core;
+        for id in core.sockets.ids() {
+            if let Some(about) = core.sockets.tell(id, self.number) {
+                let told = handler.call_on_open(accessor, guest_connection(about, self.number > 1));
+                told.await.map_err(|trap| explain(core, "socket-handler.on-open", trap))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn task(&self, job: Job, exports: &Arc<Exports>) -> JobTask {
+        let services = &self.seat.services;
+        let most = services.number("core.plugin.output_bytes", 1 << 20);
+        JobTask {
+            job,
+            slot: Arc::clone(&self.seat.core),
+            exports: Arc::clone(exports),
+            generation: self.number,
+            grace: services.milliseconds("core.plugin.grace_ms", 2_000),
+            largest_output: usize::try_from(most).unwrap_or(usize::MAX),
+        }
+    }
+}
+
+fn explain(core: &SlotCore, export: &str, trap: wasmtime::Error) -> wasmtime::Error {
+    let reason = describe_trap(core, export, &trap, None);
+    trap.context(reason)
+}
+
+/// Asks a component for its descriptor, on an instance of its own that is dropped afterwards.
+pub(crate) async fn describe(
+    seat: &Seat,
+    pre: &wasmtime::component::InstancePre<InstanceState>,
+    indices: &super::exports::ExportIndices,
+) -> Result<homeagent_types::Descriptor, String> {
+    let seat = seat.clone();
+    let (pre, indices) = (pre.clone(), indices.clone());
+    let guests = seat.guests.clone();
+    let asked = async move {
+        let live = Arc::new(AtomicBool::new(false));
+        let memory = usize::try_from(seat.services.number("core.plugin.memory_mib", 64) << 20).unwrap_or(usize::MAX);
+        let mut store = instance::store(&seat.engine, &seat.core, &seat.services, memory, &live);
+        let instance = pre.instantiate_async(&mut store).await.map_err(|error| one_line(&error))?;
+        let exports = indices.load(&mut store, &instance).map_err(|error| one_line(&error))?;
+        let described = exports.lifecycle.call_describe(&mut store).await;
+        let given = described.map_err(|trap| describe_trap(&seat.core, "lifecycle.describe", &trap, None))?;
+        let descriptor = crate::convert::checked_descriptor(&seat.core.name, given)?;
+        match indices.missing_for(&descriptor) {
+            Some(words) => Err(format!("it {words}")),
+            None => Ok(descriptor),
+        }
+    };
+    // Dropped with the time-out, and the instance with it.
+    let task = tokio_util::task::AbortOnDropHandle::new(guests.spawn(asked));
+    match tokio::time::timeout(START, task).await {
+        Ok(Ok(descriptor)) => descriptor,
+        Ok(Err(lost)) => Err(format!("describe was lost: {lost}")),
+        Err(_) => Err(format!("describe took longer than {} s", START.as_secs())),
+    }
+}

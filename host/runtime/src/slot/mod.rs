@@ -1,0 +1,164 @@
+//! Slots: the host's lasting seats, one for each plugin.
+//!
+//! A slot has a queue, registrations, connections and grants; an instance comes and goes. A task of the slot's own (its
+//! supervisor) owns the instances; callers hold a [`Slot`], which is cheap to clone.
+
+pub(crate) mod connection;
+pub(crate) mod core;
+pub(crate) mod exports;
+pub(crate) mod generation;
+pub(crate) mod job;
+mod show;
+pub(crate) mod sockets;
+pub(crate) mod supervisor;
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use homeagent_types::CallError;
+use homeagent_types::ports::PluginStatus;
+use tokio::sync::{mpsc, oneshot};
+
+pub(crate) use self::core::lock;
+use self::core::{Overdue, SlotCore};
+use self::job::{Job, Reply, Work};
+use self::show::ShowQueue;
+use crate::package::PackageInfo;
+use crate::services::Services;
+
+/// What the supervisor is asked to do.
+pub(crate) enum Control {
+    /// Put this in the place of what runs.
+    Replace(Arc<crate::package::Prepared>, oneshot::Sender<Result<(), String>>),
+    /// End.
+    Stop(oneshot::Sender<()>),
+}
+
+/// Where the slot stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Live,
+    BackingOff,
+    Failed,
+    Unloaded,
+}
+
+impl Phase {
+    fn name(self) -> &'static str {
+        match self {
+            Phase::Live => "live",
+            Phase::BackingOff => "backing-off",
+            Phase::Failed => "failed",
+            Phase::Unloaded => "unloaded",
+        }
+    }
+}
+
+/// What the supervisor tells of itself.
+pub(crate) struct SlotState {
+    pub(crate) phase: Phase,
+    pub(crate) reason: Option<String>,
+    pub(crate) package: PackageInfo,
+    pub(crate) summary: String,
+    pub(crate) since: Instant,
+    pub(crate) restarts: u64,
+}
+
+/// A handle to a slot.
+#[derive(Clone)]
+pub(crate) struct Slot {
+    pub(crate) core: Arc<SlotCore>,
+    pub(crate) control: mpsc::Sender<Control>,
+    pub(crate) state: Arc<Mutex<SlotState>>,
+    services: Arc<Services>,
+    jobs: mpsc::Sender<Job>,
+    show: Arc<ShowQueue>,
+}
+
+impl Slot {
+    /// Runs one job. The caller has its answer at the deadline at the latest.
+    pub(crate) async fn call<T>(
+        &self,
+        deadline: Instant,
+        work: impl FnOnce(Reply<T>) -> Work,
+    ) -> Result<T, CallError> {
+        self.check()?;
+        self.core.calls.fetch_add(1, Ordering::Relaxed);
+        let (reply, answer) = oneshot::channel();
+        let work = work(reply);
+        let export = work.export();
+        let job = Job { id: self.core.next_job(), deadline, work };
+        let outcome = match tokio::time::timeout_at(deadline.into(), self.jobs.send(job)).await {
+            Err(_) => Err(CallError::Busy),
+            Ok(Err(_)) => Err(CallError::NotFound(format!("the plugin {} has been unloaded", self.core.name))),
+            Ok(Ok(())) => match tokio::time::timeout_at(deadline.into(), answer).await {
+                Err(_) => Err(CallError::Timeout),
+                // Lost with its instance, or with the queue of a slot that has failed.
+                Ok(Err(_)) => self.check().and(Err(CallError::Retryable)),
+                Ok(Ok(outcome)) => outcome,
+            },
+        };
+        if let Err(error @ (CallError::Timeout | CallError::Other(_))) = &outcome {
+            self.core.note_error(format!("{export}: {error}"));
+        }
+        outcome
+    }
+
+    /// How long a call may take that says nothing of its own.
+    pub(crate) fn usual_deadline(&self) -> Instant {
+        Instant::now() + self.services.milliseconds("core.plugin.call_timeout_ms", 30_000)
+    }
+
+    /// Queues pieces of an answer. Never waits.
+    pub(crate) fn show(&self, deltas: Vec<homeagent_types::OutputDelta>) {
+        self.show.push(deltas);
+    }
+
+    /// Waits until what was to be shown has been, so that a final text does not overtake its pieces.
+    pub(crate) async fn shown(&self, longest: Duration) {
+        self.show.empty(longest).await;
+    }
+
+    fn check(&self) -> Result<(), CallError> {
+        let state = lock(&self.state);
+        match state.phase {
+            Phase::Failed => {
+                let reason = state.reason.as_deref().unwrap_or("it could not be started again");
+                Err(CallError::Other(format!("the plugin {} does not run: {reason}", self.core.name)))
+            }
+            Phase::Unloaded => Err(CallError::NotFound(format!("the plugin {} is not loaded", self.core.name))),
+            Phase::Live | Phase::BackingOff => Ok(()),
+        }
+    }
+
+    /// Ends a generation that has a job beyond its deadline and grace.
+    pub(crate) fn watch(&self) {
+        if let Some(Overdue { generation, export }) = self.core.overdue() {
+            let reason = format!("the plugin {} did not return from {export} in time", self.core.name);
+            self.core.kill(generation, reason);
+        }
+    }
+
+    pub(crate) fn status(&self) -> PluginStatus {
+        let (granted, missing) = self.core.grants.split();
+        let state = lock(&self.state);
+        let serving = state.phase == Phase::Live;
+        PluginStatus {
+            name: self.core.name.clone(),
+            version: state.package.manifest.version.clone(),
+            summary: state.summary.clone(),
+            origin: if state.package.bundled { "bundled" } else { "installed" }.to_owned(),
+            state: state.phase.name().to_owned(),
+            reason: state.reason.clone(),
+            digest: state.package.digest.clone(),
+            restarts: state.restarts,
+            calls: self.core.calls.load(Ordering::Relaxed),
+            last_error: self.core.last_error(),
+            uptime_ms: if serving { u64::try_from(state.since.elapsed().as_millis()).unwrap_or(u64::MAX) } else { 0 },
+            granted,
+            missing,
+            tools: self.services.registrations.tools_of(&self.core.name),
+        }
+    }
+}
