@@ -39,9 +39,13 @@ impl Arguments {
         let text = if self.0.trim().is_empty() { "{}" } else { &self.0 };
         let mut json = serde_json::Deserializer::from_str(text);
         let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
-            let path = error.path().to_string();
             let reason = without_position(error.inner());
-            Error::invalid(if path == "." { reason } else { format!("argument `{path}`: {reason}") })
+            match error.path().to_string() {
+                path if error.inner().is_data() && path != "." => {
+                    Error::invalid(format!("argument `{path}`: {reason}"))
+                }
+                _ => Error::invalid(reason),
+            }
         })?;
         json.end().map_err(|error| Error::invalid(without_position(&error)))?;
         Ok(value)
