@@ -9,7 +9,9 @@ use homeagent_types::{CallError, Cause, Denial};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::Level;
+use wasmtime::component::GuestTaskId;
 
+use super::job::Verdict;
 use super::sockets::Sockets;
 use crate::grants::GrantTable;
 
@@ -45,11 +47,15 @@ struct Killer {
 }
 
 /// A job that an instance has begun.
-struct Running {
-    generation: u64,
-    export: &'static str,
-    kill_at: Instant,
-    cause: Option<Cause>,
+pub(crate) struct Running {
+    pub(crate) generation: u64,
+    pub(crate) export: &'static str,
+    pub(crate) kill_at: Instant,
+    /// What the call comes from, as the host knows it.
+    pub(crate) cause: Option<Cause>,
+    /// The guest's task that runs it.
+    pub(crate) task: Option<GuestTaskId>,
+    pub(crate) verdict: Verdict,
 }
 
 /// A job that outlived its deadline and its grace.
@@ -122,15 +128,15 @@ impl SlotCore {
         Err(CallError::Denied(Denial { capability: capability.to_owned(), attempt: attempt.into(), remedy }))
     }
 
-    /// The cause to hand to this slot: the chain grows by the slot, unless it has come back here too often.
-    pub(crate) fn enter(&self, mut cause: Cause, job: u64) -> Result<Cause, CallError> {
+    /// Marks a cause as handed to this slot: the chain grows by the slot, unless it has come back here too often.
+    pub(crate) fn enter(&self, cause: &mut Cause, job: u64) -> Result<(), CallError> {
         if cause.chain.iter().filter(|slot| **slot == self.name).count() >= DEEPEST_REENTRY {
             return Err(CallError::Busy);
         }
         cause.chain.push(self.name.clone());
         cause.meta.retain(|(key, _)| key != CALL_KEY);
         cause.meta.push((CALL_KEY.into(), job.to_string()));
-        Ok(cause)
+        Ok(())
     }
 
     /// What the host itself knows of the call whose cause a guest hands back.
@@ -144,16 +150,35 @@ impl SlotCore {
         Some(cause)
     }
 
-    pub(crate) fn begin(
-        &self,
-        job: u64,
-        generation: u64,
-        export: &'static str,
-        kill_at: Instant,
-        cause: Option<Cause>,
-    ) -> JobGuard<'_> {
-        lock(&self.running).insert(job, Running { generation, export, kill_at, cause });
+    pub(crate) fn begin(&self, job: u64, running: Running) -> JobGuard<'_> {
+        lock(&self.running).insert(job, running);
         JobGuard { core: self, job }
+    }
+
+    pub(crate) fn note_task(&self, job: u64, task: GuestTaskId) {
+        if let Some(running) = lock(&self.running).get_mut(&job) {
+            running.task = Some(task);
+        }
+    }
+
+    /// Finds the call in which a generation trapped, by the guest's tasks that were on the stack, and tells its caller
+    /// the reason that `describe` makes of the export's name. The others in flight learn nothing: nothing is known of
+    /// what they did.
+    pub(crate) fn blame(
+        &self,
+        generation: u64,
+        stack: &[GuestTaskId],
+        describe: impl FnOnce(&str) -> String,
+    ) -> String {
+        let running = lock(&self.running);
+        let mut own = running.values().filter(|job| job.generation == generation);
+        let on_stack = own.clone().find(|job| job.task.is_some_and(|task| stack.contains(&task)));
+        // Where the engine does not tell, a call that ran alone is the one.
+        let culprit = on_stack.or_else(|| own.next().filter(|_| own.next().is_none()));
+        let Some(culprit) = culprit else { return describe("a call") };
+        let reason = describe(culprit.export);
+        culprit.verdict.get_or_init(|| reason.clone());
+        reason
     }
 
     /// The first job that should have ended by now.

@@ -7,10 +7,10 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
-use wasmtime::Store;
+use wasmtime::{AsContextMut, Store};
 use wasmtime::component::Accessor;
 
-use super::core::SlotCore;
+use super::core::{SlotCore, lock};
 use super::exports::Exports;
 use super::job::{Job, JobTask, describe_trap, guest_connection};
 use crate::engine::ComponentEngine;
@@ -138,12 +138,25 @@ impl Life {
                 return Exit::Failed(reason);
             }
         };
-        let served = store.run_concurrent(async |accessor| self.serve(accessor, &exports, ready, go).await).await;
+        let phase = Phase::default();
+        let served =
+            store.run_concurrent(async |accessor| self.serve(accessor, &exports, ready, go, &phase).await).await;
         match served {
             Ok(Ok(exit)) => exit,
-            // The sentence was made where the trap happened and travels as the outermost context.
-            Ok(Err(error)) | Err(error) => Exit::Failed(error.to_string()),
+            Ok(Err(trap)) | Err(trap) => Exit::Failed(self.account_for(&trap, &mut store, &phase)),
         }
+    }
+
+    /// One sentence about the trap that ended the instance. The call it happened in is told it, too: the calls in flight
+    /// are lost with the store, which is still there.
+    fn account_for(&self, trap: &wasmtime::Error, store: &mut Store<InstanceState>, phase: &Phase) -> String {
+        let core = &self.seat.core;
+        let refusal = store.data_mut().take_refusal();
+        if let Some(export) = phase.get() {
+            return describe_trap(core, export, trap, refusal);
+        }
+        let stack = store.as_context_mut().async_call_stack().map(Iterator::collect::<Vec<_>>).unwrap_or_default();
+        core.blame(self.number, &stack, |export| describe_trap(core, export, trap, refusal))
     }
 
     fn memory(&self) -> usize {
@@ -163,19 +176,18 @@ impl Life {
         exports: &Arc<Exports>,
         ready: oneshot::Sender<Result<(), String>>,
         go: oneshot::Receiver<()>,
+        phase: &Phase,
     ) -> wasmtime::Result<Exit> {
         let lifecycle = &exports.lifecycle;
         let core = &self.seat.core;
-        let describe = |export: &str, trap: &wasmtime::Error| describe_trap(core, export, trap, None);
-        let started = match lifecycle.call_start(accessor, self.number > 1).await {
-            Ok(Ok(())) => match lifecycle.call_self_check(accessor).await {
-                Ok(Ok(())) => Ok(()),
-                Ok(Err(error)) => Err(format!("self-check: {}", homeagent_types::CallError::from(error))),
-                Err(trap) => Err(describe("lifecycle.self-check", &trap)),
-            },
-            Ok(Err(error)) => Err(format!("start: {}", homeagent_types::CallError::from(error))),
-            Err(trap) => Err(describe("lifecycle.start", &trap)),
-        };
+        phase.set("lifecycle.start");
+        let mut started = lifecycle.call_start(accessor, self.number > 1).await?.map_err(|error| ("start", error));
+        if started.is_ok() {
+            phase.set("lifecycle.self-check");
+            started = lifecycle.call_self_check(accessor).await?.map_err(|error| ("self-check", error));
+        }
+        let started =
+            started.map_err(|(step, error)| format!("{step}: {}", homeagent_types::CallError::from(error)));
         let failed = started.clone().err();
         drop(ready.send(started));
         if let Some(reason) = failed {
@@ -186,8 +198,11 @@ impl Life {
         }
         let mut jobs = self.seat.jobs.lock().await;
         self.live.store(true, Ordering::Release);
-        lifecycle.call_activated(accessor).await.map_err(|trap| explain(core, "lifecycle.activated", trap))?;
+        phase.set("lifecycle.activated");
+        lifecycle.call_activated(accessor).await?;
+        phase.set("socket-handler.on-open");
         self.resume_connections(accessor, exports).await?;
+        phase.clear();
         loop {
             let job = tokio::select! {
                 biased;
@@ -199,9 +214,9 @@ impl Life {
         }
         drop(jobs);
         core.idle(self.number).await;
+        phase.set("lifecycle.stop");
         // A guest that does not end by itself is dropped all the same.
-        let stop = lifecycle.call_stop(accessor);
-        drop(tokio::time::timeout(STOP, stop).await);
+        drop(tokio::time::timeout(STOP, lifecycle.call_stop(accessor)).await);
         Ok(Exit::Retired)
     }
 
@@ -212,11 +227,9 @@ impl Life {
         exports: &Exports,
     ) -> wasmtime::Result<()> {
         let Some(handler) = &exports.sockets else { return Ok(()) };
-        let core = &self.seat.core;
-        for id in core.sockets.ids() {
-            if let Some(about) = core.sockets.tell(id, self.number) {
-                let told = handler.call_on_open(accessor, guest_connection(about, self.number > 1));
-                told.await.map_err(|trap| explain(core, "socket-handler.on-open", trap))?;
+        for id in self.seat.core.sockets.ids() {
+            if let Some(about) = self.seat.core.sockets.tell(id, self.number) {
+                handler.call_on_open(accessor, guest_connection(about, self.number > 1)).await?;
             }
         }
         Ok(())
@@ -236,9 +249,22 @@ impl Life {
     }
 }
 
-fn explain(core: &SlotCore, export: &str, trap: wasmtime::Error) -> wasmtime::Error {
-    let reason = describe_trap(core, export, &trap, None);
-    trap.context(reason)
+/// The export of the lifecycle that runs, while one does; afterwards the jobs say for themselves what runs.
+#[derive(Default)]
+struct Phase(std::sync::Mutex<Option<&'static str>>);
+
+impl Phase {
+    fn set(&self, export: &'static str) {
+        *lock(&self.0) = Some(export);
+    }
+
+    fn clear(&self) {
+        *lock(&self.0) = None;
+    }
+
+    fn get(&self) -> Option<&'static str> {
+        *lock(&self.0)
+    }
 }
 
 /// Asks a component for its descriptor, on an instance of its own that is dropped afterwards.

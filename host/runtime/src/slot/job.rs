@@ -1,20 +1,23 @@
 //! A call into a component, as it waits in the slot and as an instance runs it.
 
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use homeagent_types::ports::Frame;
 use homeagent_types::stage::{Patch, StageContext};
 use homeagent_types::{CallError, Cause, Media, MediaSource, Output, OutputDelta, Receipt, ToolOutput};
 use tokio::sync::oneshot;
-use wasmtime::component::{Accessor, AccessorTask};
+use wasmtime::AsContextMut;
+use wasmtime::component::{Accessor, AccessorTask, ComponentNamedList, Lift, Lower, TypedFunc};
 
-use super::core::SlotCore;
+use super::core::{Running, SlotCore};
 use super::exports::Exports;
+use crate::bindings::channel::exports::homeagent::plugin::channel;
 use crate::bindings::event::exports::homeagent::plugin::event_handler;
 use crate::bindings::socket::exports::homeagent::plugin::socket_handler;
-use crate::bindings::sockets;
+use crate::bindings::stage::exports::homeagent::plugin::stage_handler;
+use crate::bindings::{sockets, types};
 use crate::bus::Event;
 use crate::convert;
 use crate::instance::InstanceState;
@@ -28,7 +31,12 @@ pub(crate) struct Job {
     /// The caller has its time-out at this moment, whatever the instance does.
     pub(crate) deadline: Instant,
     pub(crate) work: Work,
+    /// Filled when this call is what the instance was lost to; the caller holds the other end.
+    pub(crate) verdict: Verdict,
 }
+
+/// Why a call cost its instance, once that is known.
+pub(crate) type Verdict = Arc<OnceLock<String>>;
 
 /// What is to be done.
 pub(crate) enum Work {
@@ -57,11 +65,11 @@ impl Work {
         }
     }
 
-    fn cause(&self) -> Option<&Cause> {
+    fn cause_mut(&mut self) -> Option<&mut Cause> {
         match self {
             Work::Tool { cause, .. } | Work::Deliver { cause, .. } => Some(cause),
-            Work::Stage { context, .. } => Some(&context.cause),
-            Work::Event { event, .. } => Some(&event.cause),
+            Work::Stage { context, .. } => Some(&mut context.cause),
+            Work::Event { event, .. } => Some(&mut event.cause),
             _ => None,
         }
     }
@@ -79,6 +87,20 @@ impl Work {
             | Work::Closed { reply, .. } => reply.is_closed(),
         }
     }
+
+    fn refuse(self, error: CallError) {
+        // The caller may have left; then nobody misses the answer.
+        match self {
+            Work::Tool { reply, .. } => drop(reply.send(Err(error))),
+            Work::Stage { reply, .. } => drop(reply.send(Err(error))),
+            Work::Deliver { reply, .. } => drop(reply.send(Err(error))),
+            Work::Show { reply, .. }
+            | Work::Event { reply, .. }
+            | Work::Open { reply, .. }
+            | Work::Frames { reply, .. }
+            | Work::Closed { reply, .. } => drop(reply.send(Err(error))),
+        }
+    }
 }
 
 /// Runs one job on an instance.
@@ -92,66 +114,88 @@ pub(crate) struct JobTask {
 }
 
 impl AccessorTask<InstanceState> for JobTask {
-    /// An error ends the instance: the guest trapped, and nothing of its store can be trusted any more.
+    /// A trap does not come back here: it ends the whole `run_concurrent`, and [`SlotCore::blame`] finds the call.
     async fn run(self, accessor: &Accessor<InstanceState>) -> wasmtime::Result<()> {
-        let JobTask { job, slot, exports, generation, grace, largest_output } = self;
+        let JobTask { mut job, slot, exports, generation, grace, largest_output } = self;
         if job.work.abandoned() || job.deadline <= Instant::now() {
             return Ok(());
         }
         let export = job.work.export();
-        let cause = job.work.cause().cloned();
-        let _running = slot.begin(job.id, generation, export, job.deadline + grace, cause);
-        let call = Call { accessor, slot: &slot, export, largest_output };
-        let missing = || CallError::NotFound(format!("the plugin {} does not export {export}", slot.name));
+        if let Some(cause) = job.work.cause_mut()
+            && let Err(error) = slot.enter(cause, job.id)
+        {
+            job.work.refuse(error);
+            return Ok(());
+        }
+        let running = Running {
+            generation,
+            export,
+            kill_at: job.deadline + grace,
+            cause: job.work.cause_mut().cloned(),
+            task: None,
+            verdict: job.verdict,
+        };
+        let _guard = slot.begin(job.id, running);
+        let call = Call { accessor, slot: &slot, job: job.id, export, largest_output };
         match job.work {
-            Work::Tool { name, args, cause, reply } => {
-                let Some(tools) = &exports.tools else { return answer(reply, Err(missing())) };
-                let Ok(cause) = slot.enter(cause, job.id) else { return answer(reply, Err(CallError::Busy)) };
-                let run = tools.call_call(accessor, name, args, cause.into());
-                call.answer(reply, run, |output| checked_output(output.into())).await
-            }
-            Work::Stage { mut context, reply } => {
-                let Some(stages) = &exports.stages else { return answer(reply, Err(missing())) };
-                let Ok(cause) = slot.enter(context.cause, job.id) else {
-                    return answer(reply, Err(CallError::Busy));
-                };
-                context.cause = cause;
-                let run = stages.call_run(accessor, convert::stage_context(*context));
-                call.answer(reply, run, |patches| Ok(patches.into_iter().map(Into::into).collect::<Vec<Patch>>())).await
-            }
-            Work::Deliver { output, cause, reply } => {
-                let Some(channel) = &exports.channel else { return answer(reply, Err(missing())) };
-                let Ok(cause) = slot.enter(cause, job.id) else { return answer(reply, Err(CallError::Busy)) };
-                let run = channel.call_deliver(accessor, (*output).into(), cause.into());
-                call.answer(reply, run, |it| Ok(Receipt { platform_id: it.platform_id, meta: it.meta })).await
-            }
-            Work::Show { deltas, reply } => {
-                let Some(channel) = &exports.channel else { return answer(reply, Err(missing())) };
-                let run = channel.call_show(accessor, deltas.into_iter().map(Into::into).collect());
-                call.acknowledge(reply, run).await
-            }
-            Work::Event { event, reply } => {
-                let Some(events) = &exports.events else { return answer(reply, Err(missing())) };
-                let Ok(cause) = slot.enter(event.cause.clone(), job.id) else {
-                    return answer(reply, Err(CallError::Busy));
-                };
-                call.acknowledge(reply, events.call_on_event(accessor, guest_event(*event, cause))).await
-            }
-            Work::Open { connection, reply } => {
-                let Some(handler) = &exports.sockets else { return answer(reply, Err(missing())) };
-                // None: the connection is gone, or this instance was told of it when it took over.
-                let Some(about) = slot.sockets.tell(connection, generation) else { return answer(reply, Ok(())) };
-                call.acknowledge(reply, handler.call_on_open(accessor, guest_connection(about, false))).await
-            }
-            Work::Frames { connection, frames, reply } => {
-                let Some(handler) = &exports.sockets else { return answer(reply, Err(missing())) };
-                let frames = frames.into_iter().map(guest_frame).collect();
-                call.acknowledge(reply, handler.call_on_frames(accessor, connection, frames)).await
-            }
-            Work::Closed { connection, reason, reply } => {
-                let Some(handler) = &exports.sockets else { return answer(reply, Err(missing())) };
-                call.acknowledge(reply, handler.call_on_close(accessor, connection, reason)).await
-            }
+            Work::Tool { name, args, cause, reply } => match &exports.tools {
+                Some(it) => {
+                    let run = call.run(it.func_call(), (name, args, cause.into()));
+                    call.answer(reply, run, |output: types::ToolOutput| checked_output(output.into())).await
+                }
+                None => call.missing(reply),
+            },
+            Work::Stage { context, reply } => match &exports.stages {
+                Some(it) => {
+                    let run = call.run(it.func_run(), (convert::stage_context(*context),));
+                    call.answer(reply, run, |patches: Vec<stage_handler::Patch>| {
+                        Ok(patches.into_iter().map(Patch::from).collect())
+                    })
+                    .await
+                }
+                None => call.missing(reply),
+            },
+            Work::Deliver { output, cause, reply } => match &exports.channel {
+                Some(it) => {
+                    let run = call.run(it.func_deliver(), ((*output).into(), cause.into()));
+                    call.answer(reply, run, |it: channel::Receipt| {
+                        Ok(Receipt { platform_id: it.platform_id, meta: it.meta })
+                    })
+                    .await
+                }
+                None => call.missing(reply),
+            },
+            Work::Show { deltas, reply } => match &exports.channel {
+                Some(it) => {
+                    let deltas: Vec<channel::Delta> = deltas.into_iter().map(Into::into).collect();
+                    call.acknowledge(reply, call.run(it.func_show(), (deltas,))).await
+                }
+                None => call.missing(reply),
+            },
+            Work::Event { event, reply } => match &exports.events {
+                Some(it) => call.acknowledge(reply, call.run(it.func_on_event(), (guest_event(*event),))).await,
+                None => call.missing(reply),
+            },
+            Work::Open { connection, reply } => match (&exports.sockets, slot.sockets.tell(connection, generation)) {
+                (Some(it), Some(about)) => {
+                    let connection = guest_connection(about, false);
+                    call.acknowledge(reply, call.run(it.func_on_open(), (connection,))).await
+                }
+                // The connection is gone, or this instance was told of it when it took over.
+                (Some(_), None) => answer(reply, Ok(())),
+                (None, _) => call.missing(reply),
+            },
+            Work::Frames { connection, frames, reply } => match &exports.sockets {
+                Some(it) => {
+                    let frames: Vec<_> = frames.into_iter().map(guest_frame).collect();
+                    call.acknowledge(reply, call.run(it.func_on_frames(), (connection, frames))).await
+                }
+                None => call.missing(reply),
+            },
+            Work::Closed { connection, reason, reply } => match &exports.sockets {
+                Some(it) => call.acknowledge(reply, call.run(it.func_on_close(), (connection, reason))).await,
+                None => call.missing(reply),
+            },
         }
     }
 }
@@ -162,33 +206,53 @@ fn answer<T>(reply: Reply<T>, outcome: Result<T, CallError>) -> wasmtime::Result
     Ok(())
 }
 
-/// What the answering of a call needs.
+/// One call of an export.
 struct Call<'a> {
     accessor: &'a Accessor<InstanceState>,
     slot: &'a SlotCore,
+    job: u64,
     export: &'static str,
     largest_output: usize,
 }
 
 impl Call<'_> {
+    /// Calls the export, and notes which of the guest's tasks it is, so that a trap finds its call.
+    async fn run<P, R>(&self, func: TypedFunc<P, R>, params: P) -> wasmtime::Result<R>
+    where
+        P: ComponentNamedList + Lower + Send + Sync + 'static,
+        R: ComponentNamedList + Lift + Send + Sync + 'static,
+    {
+        let started = self.accessor.with(|mut access| {
+            let call = func.start_call_concurrent(access.as_context_mut(), params)?;
+            self.slot.note_task(self.job, call.task());
+            Ok::<_, wasmtime::Error>(call)
+        })?;
+        func.finish_call_concurrent(self.accessor, started).await
+    }
+
+    fn missing<T>(&self, reply: Reply<T>) -> wasmtime::Result<()> {
+        let Self { slot, export, .. } = self;
+        answer(reply, Err(CallError::NotFound(format!("the plugin {} does not export {export}", slot.name))))
+    }
+
     /// For exports that return a result.
-    async fn answer<G: Weigh, E: Into<CallError>, T>(
+    async fn answer<G: Weigh, T>(
         &self,
         reply: Reply<T>,
-        run: impl Future<Output = wasmtime::Result<Result<G, E>>>,
+        run: impl Future<Output = wasmtime::Result<(Result<G, types::Error>,)>>,
         convert: impl FnOnce(G) -> Result<T, CallError>,
     ) -> wasmtime::Result<()> {
-        match run.await {
-            Ok(Ok(value)) if value.weight() > self.largest_output => {
-                let weight = value.weight();
-                let most = self.largest_output;
+        let (returned,) = run.await?;
+        let outcome = match returned {
+            Ok(value) if value.weight() > self.largest_output => {
+                let (weight, most) = (value.weight(), self.largest_output);
                 let reason = format!("{} of {} returned {weight} bytes; {most} are the most", self.export, self.slot.name);
-                answer(reply, Err(CallError::Other(reason)))
+                Err(CallError::Other(reason))
             }
-            Ok(Ok(value)) => answer(reply, convert(value)),
-            Ok(Err(error)) => answer(reply, Err(error.into())),
-            Err(trap) => self.trapped(reply, trap),
-        }
+            Ok(value) => convert(value),
+            Err(error) => Err(error.into()),
+        };
+        answer(reply, outcome)
     }
 
     /// For exports that return nothing.
@@ -197,17 +261,8 @@ impl Call<'_> {
         reply: Reply<()>,
         run: impl Future<Output = wasmtime::Result<()>>,
     ) -> wasmtime::Result<()> {
-        match run.await {
-            Ok(()) => answer(reply, Ok(())),
-            Err(trap) => self.trapped(reply, trap),
-        }
-    }
-
-    fn trapped<T>(&self, reply: Reply<T>, trap: wasmtime::Error) -> wasmtime::Result<()> {
-        let refusal = self.accessor.with(|mut access| access.data_mut().take_refusal());
-        let reason = describe_trap(self.slot, self.export, &trap, refusal);
-        drop(reply.send(Err(CallError::Other(reason.clone()))));
-        Err(trap.context(reason))
+        run.await?;
+        answer(reply, Ok(()))
     }
 }
 
@@ -229,11 +284,11 @@ trait Weigh {
     fn weight(&self) -> usize;
 }
 
-impl Weigh for crate::bindings::types::ToolOutput {
+impl Weigh for types::ToolOutput {
     fn weight(&self) -> usize {
         let media = self.media.iter().map(|media| match &media.source {
-            crate::bindings::types::MediaSource::Inline(bytes) => bytes.len(),
-            crate::bindings::types::MediaSource::Url(text) | crate::bindings::types::MediaSource::Stored(text) => {
+            types::MediaSource::Inline(bytes) => bytes.len(),
+            types::MediaSource::Url(text) | types::MediaSource::Stored(text) => {
                 text.len()
             }
         });
@@ -241,9 +296,9 @@ impl Weigh for crate::bindings::types::ToolOutput {
     }
 }
 
-impl Weigh for Vec<crate::bindings::stage::exports::homeagent::plugin::stage_handler::Patch> {
+impl Weigh for Vec<stage_handler::Patch> {
     fn weight(&self) -> usize {
-        use crate::bindings::stage::exports::homeagent::plugin::stage_handler::Patch;
+        use stage_handler::Patch;
         let patch = |patch: &Patch| match patch {
             Patch::SetText(text)
             | Patch::AddSystem(text)
@@ -260,7 +315,7 @@ impl Weigh for Vec<crate::bindings::stage::exports::homeagent::plugin::stage_han
     }
 }
 
-impl Weigh for crate::bindings::channel::exports::homeagent::plugin::channel::Receipt {
+impl Weigh for channel::Receipt {
     fn weight(&self) -> usize {
         self.platform_id.as_ref().map_or(0, String::len) + meta_weight(&self.meta)
     }
@@ -281,13 +336,13 @@ fn checked_output(output: ToolOutput) -> Result<ToolOutput, CallError> {
     Ok(output)
 }
 
-fn guest_event(event: Event, cause: Cause) -> event_handler::Event {
+fn guest_event(event: Event) -> event_handler::Event {
     event_handler::Event {
         topic: event.topic,
         payload: event.payload,
         source: event.source,
         at: event.at,
-        cause: cause.into(),
+        cause: event.cause.into(),
         meta: Vec::new(),
     }
 }

@@ -22,7 +22,7 @@ use tokio::sync::{mpsc, oneshot};
 
 pub(crate) use self::core::lock;
 use self::core::{Overdue, SlotCore};
-use self::job::{Job, Reply, Work};
+use self::job::{Job, Reply, Verdict, Work};
 use self::show::ShowQueue;
 use crate::package::PackageInfo;
 use crate::services::Services;
@@ -88,14 +88,18 @@ impl Slot {
         let (reply, answer) = oneshot::channel();
         let work = work(reply);
         let export = work.export();
-        let job = Job { id: self.core.next_job(), deadline, work };
+        let verdict = Verdict::default();
+        let job = Job { id: self.core.next_job(), deadline, work, verdict: Arc::clone(&verdict) };
         let outcome = match tokio::time::timeout_at(deadline.into(), self.jobs.send(job)).await {
             Err(_) => Err(CallError::Busy),
             Ok(Err(_)) => Err(CallError::NotFound(format!("the plugin {} has been unloaded", self.core.name))),
             Ok(Ok(())) => match tokio::time::timeout_at(deadline.into(), answer).await {
                 Err(_) => Err(CallError::Timeout),
                 // Lost with its instance, or with the queue of a slot that has failed.
-                Ok(Err(_)) => self.check().and(Err(CallError::Retryable)),
+                Ok(Err(_)) => match verdict.get() {
+                    Some(reason) => Err(CallError::Other(reason.clone())),
+                    None => self.check().and(Err(CallError::Retryable)),
+                },
                 Ok(Ok(outcome)) => outcome,
             },
         };

@@ -60,7 +60,7 @@ async fn memory_has_an_end_and_the_error_says_so() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_too_big_is_refused_and_the_instance_stays() {
+async fn an_answer_that_is_too_big_is_refused() {
     let house = house::with(&["traps", "counter-one"]).await;
     let outcome = house.call("traps", "big", "{}").await;
     assert!(matches!(outcome, Err(CallError::Other(_))), "{outcome:?}");

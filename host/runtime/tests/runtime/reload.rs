@@ -11,13 +11,13 @@ async fn after_a_reload_the_new_code_runs_and_the_old_registrations_are_gone() {
     house.install("counter-one", "counter");
     house.runtime.load_all().await;
     house.grant_all().await;
-    assert_eq!(house.call("counter", "version", "{}").await, Ok("one".into()));
+    assert_eq!(house.call("counter", "version", "{}").await, Ok("1.0.0".into()));
     assert!(house.tools().contains(&"only_in_one".to_owned()));
 
     house.install("counter-two", "counter");
     let status = house.runtime.reload("counter").await.expect("the new code is good");
     assert_eq!(status.state, "live");
-    assert_eq!(house.call("counter", "version", "{}").await, Ok("two".into()));
+    assert_eq!(house.call("counter", "version", "{}").await, Ok("2.0.0".into()));
     assert!(!house.tools().contains(&"only_in_one".to_owned()));
 }
 
