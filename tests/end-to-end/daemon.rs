@@ -15,7 +15,13 @@ use tokio::process::{Child, Command};
 use crate::vendor::Vendor;
 
 const HOMED: &str = env!("CARGO_BIN_EXE_homed");
-const WAITER: &str = env!("CARGO_BIN_EXE_waiter");
+
+/// The client's program, which `cargo test --workspace` builds beside the daemon's.
+pub(crate) fn waiter() -> PathBuf {
+    let program = Path::new(HOMED).with_file_name("waiter");
+    assert!(program.is_file(), "{} is not there; build it with: cargo build -p homeagent-waiter", program.display());
+    program
+}
 
 /// The compiled code of the components, shared by all homes of a run: it is checked when it is loaded, so sharing it
 /// only saves time.
@@ -123,7 +129,7 @@ impl Daemon {
     }
 
     pub(crate) async fn waiter_with(&self, args: &[&str], environment: &[(&str, &str)]) -> Said {
-        let mut command = Command::new(WAITER);
+        let mut command = Command::new(waiter());
         command.arg("--home").arg(self.home.path()).args(args).envs(environment.iter().copied());
         let output = command.stdin(Stdio::null()).kill_on_drop(true).output().await.expect("waiter can be started");
         Said {

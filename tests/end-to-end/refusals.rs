@@ -59,7 +59,7 @@ async fn the_api_wants_the_token_and_a_host_of_its_own() {
 async fn waiter_says_when_there_is_no_daemon_and_when_it_is_used_wrongly() {
     let home = tempfile::tempdir().expect("a folder");
     let run = async |args: &[&str]| {
-        let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_waiter"));
+        let mut command = tokio::process::Command::new(crate::daemon::waiter());
         command.arg("--home").arg(home.path()).args(args).output().await.expect("waiter can be started")
     };
     let unreachable = run(&["status"]).await;

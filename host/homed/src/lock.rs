@@ -1,0 +1,64 @@
+//! One daemon a home: a lock on a file that holds the daemon's process id.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// Held for as long as the daemon runs. The system lets go of it when the process ends, however that happens.
+#[derive(Debug)]
+pub(crate) struct HomeLock {
+    _file: File,
+}
+
+/// The home can't be had.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LockError {
+    #[error("homed runs on {home} already (process {pid}); talk to it with waiter, or stop it with: kill {pid}", home = home.display())]
+    Taken { home: PathBuf, pid: String },
+    #[error("{path} can't be used: {source}; the home folder must belong to you and be writable", path = path.display())]
+    File { path: PathBuf, source: io::Error },
+}
+
+impl HomeLock {
+    pub(crate) fn take(home: &Path) -> Result<Self, LockError> {
+        let path = home.join("homed.lock");
+        let failed = |source| LockError::File { path: path.clone(), source };
+        let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&path);
+        let mut file = open.map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let mut pid = String::new();
+                file.read_to_string(&mut pid).map_err(failed)?;
+                let pid = pid.trim();
+                // The other one has the lock and may not have written its number yet.
+                let pid = if pid.is_empty() { "unknown" } else { pid }.to_owned();
+                return Err(LockError::Taken { home: home.to_owned(), pid });
+            }
+            Err(TryLockError::Error(source)) => return Err(failed(source)),
+        }
+        let write = |file: &mut File| {
+            file.set_len(0)?;
+            file.rewind()?;
+            writeln!(file, "{}", std::process::id())
+        };
+        write(&mut file).map_err(failed)?;
+        Ok(Self { _file: file })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_daemon_is_told_the_first_ones_number_and_gets_the_home_after_it() {
+        let home = tempfile::tempdir().expect("a folder");
+        let first = HomeLock::take(home.path()).expect("nobody has it");
+        let refused = HomeLock::take(home.path()).expect_err("the first has it").to_string();
+        assert!(refused.contains(&format!("process {}", std::process::id())), "{refused}");
+        drop(first);
+        HomeLock::take(home.path()).expect("the first is gone");
+    }
+}

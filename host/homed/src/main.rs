@@ -1,0 +1,114 @@
+//! The HomeAgent daemon: puts the parts together, and takes them apart again when it is told to stop.
+
+mod daemon;
+mod lock;
+mod logging;
+
+use std::io::{IsTerminal as _, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::daemon::{Daemon, StartError};
+
+/// One companion agent for a home.
+#[derive(Parser)]
+#[command(name = "homed", version)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    run: Run,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Runs the daemon; without a subcommand it also opens a chat when the terminal is one.
+    Run(Run),
+}
+
+#[derive(Args, Clone, Default)]
+struct Run {
+    /// The data folder [default: $HOMEAGENT_HOME, else homeagent in the XDG data folder]
+    #[arg(long, value_name = "DIR")]
+    home: Option<PathBuf>,
+    /// Where the API listens, in place of core.gateway.listen; port 0 takes any free one
+    #[arg(long, value_name = "HOST:PORT")]
+    listen: Option<String>,
+}
+
+fn main() -> ExitCode {
+    let line = CommandLine::parse();
+    let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    let (run, chat) = match line.command {
+        Some(Command::Run(run)) => (merged(run, line.run), false),
+        None => (line.run, terminal),
+    };
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("homed can't start: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let outcome = runtime.block_on(serve(run, chat));
+    // A thread that still waits for the terminal is not waited for.
+    runtime.shutdown_background();
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("homed can't start: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// `homed --home X run` means the same as `homed run --home X`.
+fn merged(inner: Run, outer: Run) -> Run {
+    Run { home: inner.home.or(outer.home), listen: inner.listen.or(outer.listen) }
+}
+
+async fn serve(run: Run, chat: bool) -> Result<(), StartError> {
+    let home = run.home.or_else(homeagent_home::default_home).ok_or(StartError::NoHome)?;
+    let stopped = stop_signal();
+    let daemon = Daemon::start(&home, run.listen, chat).await?;
+    println!("homed ready http://{}", daemon.address());
+    // Whoever waits for the line may have gone; the daemon serves all the same.
+    let _ = std::io::stdout().flush();
+    if chat {
+        tokio::select! {
+            talked = homeagent_waiter::chat(&home) => {
+                if let Err(failure) = talked {
+                    eprintln!("{}", failure.sentence());
+                }
+            }
+            () = stopped => {}
+        }
+    } else {
+        stopped.await;
+    }
+    daemon.stop().await;
+    Ok(())
+}
+
+/// Resolves at the first SIGTERM or SIGINT. The handlers are set up at once, so that no signal is missed meanwhile.
+fn stop_signal() -> impl Future<Output = ()> {
+    let signals = [SignalKind::terminate(), SignalKind::interrupt()].map(signal);
+    async move {
+        let [terminate, interrupt] = signals;
+        match (terminate, interrupt) {
+            (Ok(mut terminate), Ok(mut interrupt)) => {
+                tokio::select! {
+                    _ = terminate.recv() => {}
+                    _ = interrupt.recv() => {}
+                }
+            }
+            _ => {
+                tracing::warn!("signals can't be caught; the daemon ends only when it is killed");
+                std::future::pending().await
+            }
+        }
+    }
+}
