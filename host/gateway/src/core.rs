@@ -1,0 +1,69 @@
+//! What every request handler gets.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use homeagent_journal::Journal;
+use homeagent_providers::Providers;
+use homeagent_settings::{Secrets, Settings, Sources};
+use homeagent_types::ports::{Adapters, Listeners, PluginAdmin};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::ports::Turns;
+use crate::token::Token;
+
+/// The parts of the daemon that the gateway shows.
+pub struct Parts {
+    /// The data folder. It has to exist.
+    pub home: PathBuf,
+    /// Where to listen, `HOST:PORT`; port 0 takes any that is free.
+    pub listen: String,
+    /// The settings.
+    pub settings: Settings,
+    /// The secrets.
+    pub secrets: Secrets,
+    /// The configured sources.
+    pub sources: Sources,
+    /// The journal.
+    pub journal: Journal,
+    /// The agent.
+    pub turns: Arc<dyn Turns>,
+    /// The sources at work.
+    pub providers: Arc<Providers>,
+    /// The plugins.
+    pub plugins: Arc<dyn PluginAdmin>,
+    /// The adapters.
+    pub adapters: Arc<dyn Adapters>,
+    /// The listeners that plugins hold.
+    pub listeners: Arc<dyn Listeners>,
+}
+
+/// [`Parts`] at work.
+pub(crate) struct Core {
+    pub(crate) parts: Parts,
+    pub(crate) token: Token,
+    /// Where the TCP side listens.
+    pub(crate) addr: SocketAddr,
+    pub(crate) started: Instant,
+    /// Cancelled when the gateway is told to stop.
+    pub(crate) stopping: CancellationToken,
+    /// Whoever has a token of it is waited for when the gateway stops.
+    pub(crate) tasks: TaskTracker,
+}
+
+pub(crate) type Shared = Arc<Core>;
+
+/// Runs work that waits for the disk where it holds up nobody.
+pub(crate) async fn on_disk<T, E>(work: impl FnOnce() -> Result<T, E> + Send + 'static) -> Result<T, crate::Problem>
+where
+    T: Send + 'static,
+    E: Into<crate::Problem> + Send + 'static,
+{
+    match tokio::task::spawn_blocking(work).await {
+        Ok(answer) => answer.map_err(Into::into),
+        Err(_) => Err(crate::Problem::internal("the work ended without an answer; the log says more")),
+    }
+}

@@ -1,0 +1,208 @@
+//! Errors as clients see them: problem details for HTTP APIs (RFC 9457).
+
+use std::borrow::Cow;
+
+use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use homeagent_settings::{DatabaseError, SecretsError, SettingsError, SourceError};
+use homeagent_types::CallError;
+use serde::Serialize;
+
+/// An error that a client gets. `type` is a name for programs, the rest is for people.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    /// A URN that names the kind of problem.
+    #[serde(rename = "type")]
+    pub kind: Cow<'static, str>,
+    /// The kind of problem, for people; the same for all problems of the kind.
+    pub title: Cow<'static, str>,
+    /// The HTTP status code.
+    pub status: u16,
+    /// What went wrong this time.
+    pub detail: String,
+    /// What can be done about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+impl Problem {
+    /// A problem of this status; its kind and title follow from that.
+    pub fn new(status: StatusCode, detail: impl Into<String>) -> Self {
+        let title = status.canonical_reason().unwrap_or("Problem");
+        let name = title.to_ascii_lowercase().replace(' ', "-");
+        Self {
+            kind: format!("urn:homeagent:problem:{name}").into(),
+            title: title.into(),
+            status: status.as_u16(),
+            detail: detail.into(),
+            hint: None,
+        }
+    }
+
+    /// There is nothing of that name.
+    pub fn not_found(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, detail)
+    }
+
+    /// The request is understood, and what it asks can't be.
+    pub fn invalid(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
+    }
+
+    /// The request can't be understood.
+    pub fn bad_request(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, detail)
+    }
+
+    /// Something failed that is not the client's doing.
+    pub fn internal(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, detail)
+    }
+
+    /// The same, with what can be done about it.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    fn status(&self) -> StatusCode {
+        StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = self.status();
+        // A struct of texts and a number is always JSON.
+        let body = serde_json::to_vec(&self).unwrap_or_default();
+        let mut response = (status, body).into_response();
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"homed\""));
+        }
+        if matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
+            headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        response
+    }
+}
+
+impl From<CallError> for Problem {
+    fn from(error: CallError) -> Self {
+        let status = match &error {
+            CallError::Denied(_) => StatusCode::FORBIDDEN,
+            CallError::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            CallError::NotFound(_) => StatusCode::NOT_FOUND,
+            CallError::Busy => StatusCode::TOO_MANY_REQUESTS,
+            CallError::NotLive | CallError::Retryable => StatusCode::SERVICE_UNAVAILABLE,
+            CallError::Timeout => StatusCode::GATEWAY_TIMEOUT,
+            CallError::Other(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        let mut problem = Self::new(status, error.to_string());
+        problem.kind = format!("urn:homeagent:problem:{}", error.code()).into();
+        if let CallError::Denied(denial) = error {
+            problem.detail = format!("{} is not granted: {}", denial.capability, denial.attempt);
+            problem.hint = Some(denial.remedy);
+        }
+        problem
+    }
+}
+
+impl From<SettingsError> for Problem {
+    fn from(error: SettingsError) -> Self {
+        match &error {
+            SettingsError::UnknownKey { .. } => {
+                Self::not_found(error.to_string()).hint("`waiter settings list` shows all settings")
+            }
+            SettingsError::NotAllowed { .. } => Self::invalid(error.to_string()),
+            SettingsError::Secrets(inner) => secrets_problem(inner),
+            SettingsError::Database(inner) => database_problem(inner),
+            _ => Self::internal(error.to_string()),
+        }
+    }
+}
+
+impl From<DatabaseError> for Problem {
+    fn from(error: DatabaseError) -> Self {
+        database_problem(&error)
+    }
+}
+
+impl From<SecretsError> for Problem {
+    fn from(error: SecretsError) -> Self {
+        secrets_problem(&error)
+    }
+}
+
+impl From<SourceError> for Problem {
+    fn from(error: SourceError) -> Self {
+        match &error {
+            SourceError::Unknown { .. } => Self::not_found(error.to_string()),
+            SourceError::BadField { .. } => Self::invalid(error.to_string()),
+            SourceError::Database(inner) => database_problem(inner),
+            _ => Self::internal(error.to_string()),
+        }
+    }
+}
+
+fn secrets_problem(error: &SecretsError) -> Problem {
+    match error {
+        SecretsError::BadName { .. } | SecretsError::Empty { .. } => Problem::invalid(error.to_string()),
+        SecretsError::Database(inner) => database_problem(inner),
+        _ => Problem::internal(error.to_string()),
+    }
+}
+
+fn database_problem(error: &DatabaseError) -> Problem {
+    let status = match error {
+        DatabaseError::DiskFull { .. } => StatusCode::INSUFFICIENT_STORAGE,
+        DatabaseError::Busy { .. } => StatusCode::SERVICE_UNAVAILABLE,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    Problem::new(status, error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use homeagent_types::Denial;
+
+    use super::*;
+
+    #[test]
+    fn every_call_error_has_a_status_and_a_name() {
+        let denial = Denial {
+            capability: "http".into(),
+            attempt: "GET https://example.org".into(),
+            remedy: "waiter plugin grant web http".into(),
+        };
+        let cases = [
+            (CallError::Denied(denial), 403, "denied"),
+            (CallError::Invalid("no".into()), 422, "invalid"),
+            (CallError::NotFound("no".into()), 404, "not-found"),
+            (CallError::NotLive, 503, "not-live"),
+            (CallError::Busy, 429, "busy"),
+            (CallError::Timeout, 504, "timeout"),
+            (CallError::Retryable, 503, "retryable"),
+            (CallError::Other("no".into()), 500, "other"),
+        ];
+        for (error, status, name) in cases {
+            let problem = Problem::from(error);
+            assert_eq!((problem.status, &*problem.kind), (status, &*format!("urn:homeagent:problem:{name}")));
+        }
+    }
+
+    #[test]
+    fn a_denial_says_the_command_as_its_hint() {
+        let denial = Denial {
+            capability: "http".into(),
+            attempt: "GET https://example.org".into(),
+            remedy: "waiter plugin grant web http".into(),
+        };
+        let problem = Problem::from(CallError::Denied(denial));
+        assert_eq!(problem.detail, "http is not granted: GET https://example.org");
+        assert_eq!(problem.hint.as_deref(), Some("waiter plugin grant web http"));
+    }
+}

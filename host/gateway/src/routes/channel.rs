@@ -1,0 +1,170 @@
+//! Connections of the unix socket whose frames belong to the plugin that holds the listener.
+
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
+use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
+use axum::http::StatusCode;
+use axum::response::Response;
+use homeagent_types::CallError;
+use homeagent_types::ports::{Connection, Frame, ToPeer};
+use serde::Deserialize;
+use tokio_util::sync::CancellationToken;
+
+use super::chat::{conversation_name, owner};
+use crate::Problem;
+use crate::core::Shared;
+use crate::extract::Asked;
+
+const LISTENER: &str = "chat";
+
+/// The largest frame, in bytes.
+const LARGEST: usize = 1024 * 1024;
+
+/// Above this a frame is not even read to its end.
+const READ_AT_MOST: usize = 4 * LARGEST;
+
+/// How long the client may take to take a frame.
+const SLOWEST: Duration = Duration::from_secs(30);
+
+/// The longest reason that a close frame holds, in bytes.
+const LONGEST_REASON: usize = 123;
+
+#[derive(Deserialize)]
+pub(crate) struct Whose {
+    conversation: Option<String>,
+}
+
+/// `GET /channels/chat?conversation=NAME`.
+pub(crate) async fn chat(
+    State(core): State<Shared>,
+    Asked(whose): Asked<Whose>,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Result<Response, Problem> {
+    let name = conversation_name(whose.conversation)?;
+    let upgrade = upgrade.map_err(|rejection| {
+        Problem::new(StatusCode::UPGRADE_REQUIRED, rejection.body_text())
+            .hint("this path speaks WebSocket; `waiter` is a client for it")
+    })?;
+    let meta = vec![("conversation".to_owned(), name.clone()), ("user".to_owned(), name.clone())];
+    let principal = owner("cli", name);
+    let connected = core.parts.listeners.connect(LISTENER, Some(principal), meta);
+    let slot = connected.await.map_err(|error| match error {
+        CallError::NotFound(_) => {
+            Problem::from(error).hint("`waiter plugin list` shows how the plugin `cli` is, which holds the chat")
+        }
+        error => error.into(),
+    })?;
+    let stopping = core.stopping.clone();
+    let working = core.tasks.token();
+    let upgrade = upgrade.max_frame_size(READ_AT_MOST).max_message_size(READ_AT_MOST);
+    Ok(upgrade.on_upgrade(move |socket| async move {
+        // Shutting down waits until the client was told.
+        let _working = working;
+        relay(socket, slot, stopping).await;
+    }))
+}
+
+/// Why a relay ends.
+enum End {
+    /// The client is told this, and the slot too.
+    Close(u16, String),
+    /// The client has gone.
+    Gone(String),
+}
+
+async fn relay(mut socket: WebSocket, mut slot: Box<dyn Connection>, stopping: CancellationToken) {
+    let end = tokio::select! {
+        end = exchange(&mut socket, slot.as_mut()) => end,
+        () = stopping.cancelled() => End::Close(close_code::AWAY, "homed is stopping".to_owned()),
+    };
+    let reason = match end {
+        End::Gone(reason) => reason,
+        End::Close(code, reason) => {
+            let frame = CloseFrame { code, reason: shorten(&reason).into() };
+            // A client that does not listen any more misses the reason.
+            let said = socket.send(Message::Close(Some(frame)));
+            let _ = tokio::time::timeout(Duration::from_secs(1), said).await;
+            reason
+        }
+    };
+    slot.closed(reason).await;
+}
+
+async fn exchange(socket: &mut WebSocket, slot: &mut dyn Connection) -> End {
+    loop {
+        let ended = tokio::select! {
+            wanted = slot.next() => to_client(socket, wanted).await,
+            message = socket.recv() => to_slot(slot, message).await,
+        };
+        if let Err(end) = ended {
+            return end;
+        }
+    }
+}
+
+async fn to_client(socket: &mut WebSocket, wanted: Option<ToPeer>) -> Result<(), End> {
+    let message = match wanted {
+        Some(ToPeer::Frame(Frame::Text(text))) => Message::Text(text.into()),
+        Some(ToPeer::Frame(Frame::Binary(bytes))) => Message::Binary(bytes.into()),
+        Some(ToPeer::Close(reason)) => return Err(End::Close(close_code::NORMAL, reason)),
+        None => {
+            let reason = "the plugin that holds the chat was unloaded";
+            return Err(End::Close(close_code::RESTART, reason.to_owned()));
+        }
+    };
+    // Not reading the slot's further frames meanwhile is the back-pressure on it.
+    match tokio::time::timeout(SLOWEST, socket.send(message)).await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(error)) => Err(End::Gone(format!("the client is gone: {error}"))),
+        Err(_) => Err(End::Gone("the client does not read".to_owned())),
+    }
+}
+
+async fn to_slot(slot: &mut dyn Connection, message: Option<Result<Message, axum::Error>>) -> Result<(), End> {
+    let frame = match message {
+        Some(Ok(Message::Text(text))) => Frame::Text(text.as_str().to_owned()),
+        Some(Ok(Message::Binary(bytes))) => Frame::Binary(bytes.into()),
+        // Pings are answered below us.
+        Some(Ok(Message::Ping(_) | Message::Pong(_))) => return Ok(()),
+        Some(Ok(Message::Close(frame))) => {
+            let reason = frame.map(|frame| frame.reason.as_str().to_owned());
+            let reason = reason.filter(|reason| !reason.is_empty());
+            return Err(End::Gone(reason.unwrap_or_else(|| "the client closed the connection".to_owned())));
+        }
+        Some(Err(error)) => {
+            // Whatever it was, the connection is of no further use; only an oversize frame leaves it fit for a word.
+            let reason = format!("a frame could not be read: {error}");
+            return Err(End::Close(close_code::SIZE, reason));
+        }
+        None => return Err(End::Gone("the client closed the connection".to_owned())),
+    };
+    let length = match &frame {
+        Frame::Text(text) => text.len(),
+        Frame::Binary(bytes) => bytes.len(),
+    };
+    if length > LARGEST {
+        let reason = format!("a frame may have {LARGEST} bytes; this one has {length}");
+        return Err(End::Close(close_code::SIZE, reason));
+    }
+    // Waiting here, the client's further frames are not read: that is the back-pressure on it.
+    slot.receive(frame).await.map_err(|error| End::Close(close_code::POLICY, error.to_string()))
+}
+
+/// The beginning of a reason, as much as a close frame holds.
+fn shorten(reason: &str) -> &str {
+    &reason[..reason.floor_char_boundary(LONGEST_REASON)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_are_cut_between_characters() {
+        assert_eq!(shorten("short"), "short");
+        let long = "长".repeat(100);
+        assert_eq!(shorten(&long), "长".repeat(41));
+    }
+}

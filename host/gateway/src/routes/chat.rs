@@ -1,0 +1,167 @@
+//! Turns: saying something, and stopping what runs.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::header::ACCEPT;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures::Stream;
+use homeagent_agent::{Ask, Asked, TurnEvent, TurnResult};
+use homeagent_types::{Conversation, Principal, Role, Shown};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::Problem;
+use crate::core::Shared;
+use crate::extract::{Document, Named, Text};
+
+const LONGEST_NAME: usize = 64;
+
+/// A comment this often keeps proxies from closing a stream in which a tool works silently.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Saying {
+    text: String,
+    #[serde(default)]
+    conversation: Option<String>,
+}
+
+/// `POST chat`: the turn's result, or a stream of `started`, `delta` and `finished`. A client that goes away does not
+/// end the turn.
+pub(crate) async fn chat(
+    State(core): State<Shared>,
+    headers: HeaderMap,
+    Document(saying): Document<Saying>,
+) -> Result<Response, Problem> {
+    if saying.text.trim().is_empty() {
+        return Err(Problem::invalid("the text is empty"));
+    }
+    let user = conversation_name(saying.conversation)?;
+    let conversation = Conversation::person("api", &user);
+    let ask = Ask::text(saying.text, conversation, owner("api", user));
+    // A task of its own: either the question is taken, or it is not.
+    let turns = core.parts.turns.clone();
+    let asked = tokio::spawn(async move { turns.ask(ask).await });
+    let asked = asked.await.map_err(|_| broke_off())??;
+    if wants_stream(&headers) {
+        let keep_alive = KeepAlive::new().interval(KEEP_ALIVE);
+        return Ok(Sse::new(events(asked)).keep_alive(keep_alive).into_response());
+    }
+    Ok(Json(result(asked).await?).into_response())
+}
+
+async fn result(mut asked: Asked) -> Result<TurnResult, Problem> {
+    while let Some(event) = asked.events.recv().await {
+        if let TurnEvent::Finished(result) = event {
+            return Ok(result);
+        }
+    }
+    Err(broke_off())
+}
+
+fn broke_off() -> Problem {
+    Problem::internal("the turn ended without a result; the log says more")
+}
+
+fn events(asked: Asked) -> impl Stream<Item = Result<Event, Infallible>> {
+    futures::stream::unfold(Some(asked), async |asked| {
+        let mut asked = asked?;
+        let (event, more) = match asked.events.recv().await {
+            Some(TurnEvent::Finished(result)) => (event("finished", &result), None),
+            Some(TurnEvent::Started { run }) => (event("started", &json!({ "run": run })), Some(asked)),
+            Some(TurnEvent::Delta(shown)) => (delta(shown), Some(asked)),
+            None => (event("failed", &broke_off()), None),
+        };
+        Some((Ok(event), more))
+    })
+}
+
+fn delta(shown: Shown) -> Event {
+    let (kind, text) = match shown {
+        Shown::Text(text) => ("text", text),
+        Shown::Reasoning(text) => ("reasoning", text),
+        Shown::ToolStarted(name) => ("tool-started", name),
+        Shown::ToolEnded(name) => ("tool-ended", name),
+        Shown::Void => ("void", String::new()),
+    };
+    event("delta", &json!({ "kind": kind, "text": text }))
+}
+
+fn event(name: &str, data: &impl serde::Serialize) -> Event {
+    // The data are texts and numbers, which are always JSON.
+    let data = serde_json::to_string(data).unwrap_or_default();
+    Event::default().event(name).data(data)
+}
+
+fn wants_stream(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    accepted
+        .flat_map(|value| value.split(','))
+        .any(|kind| kind.split(';').next().unwrap_or_default().trim() == "text/event-stream")
+}
+
+/// Whoever passed the guard is the owner, under the name of the conversation.
+pub(super) fn owner(namespace: &str, user: String) -> Principal {
+    Principal { namespace: namespace.to_owned(), user, role: Role::Owner, display_name: None }
+}
+
+/// The name of a conversation, `owner` if none is given.
+pub(super) fn conversation_name(given: Option<String>) -> Result<String, Problem> {
+    let name = given.unwrap_or_else(|| "owner".to_owned());
+    let fits = !name.is_empty()
+        && name.chars().count() <= LONGEST_NAME
+        && !name.chars().any(|c| c.is_control() || c.is_whitespace());
+    if fits {
+        return Ok(name);
+    }
+    Err(Problem::invalid(format!("a conversation's name has 1 to {LONGEST_NAME} characters and no spaces")))
+}
+
+/// `POST runs/{id}/cancel`.
+pub(crate) async fn cancel(State(core): State<Shared>, Named(id): Named<String>) -> Result<Json<Value>, Problem> {
+    let stopped = core.parts.turns.stop_run(Some(&id));
+    if stopped.is_empty() {
+        return Err(not_running(&core, &id).await);
+    }
+    Ok(Json(json!({ "stopped": stopped })))
+}
+
+async fn not_running(core: &Shared, id: &str) -> Problem {
+    match core.parts.journal.run(id).await {
+        Ok(Some(run)) => {
+            Problem::new(StatusCode::CONFLICT, format!("the run {id} has ended already: {}", run.status.as_str()))
+        }
+        _ => Problem::not_found(format!("there is no run \"{id}\"")).hint("`waiter runs list` shows the last runs"),
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stopping {
+    #[serde(default)]
+    run: Option<String>,
+}
+
+/// `POST stop`: the given run, or all that run.
+pub(crate) async fn stop(State(core): State<Shared>, Text(body): Text) -> Result<Json<Value>, Problem> {
+    let stopping = if body.trim().is_empty() {
+        Stopping::default()
+    } else {
+        serde_json::from_str(&body)
+            .map_err(|error| Problem::invalid(format!("the body is not {{\"run\": ID}} or empty: {error}")))?
+    };
+    if let Some(run) = stopping.run {
+        // A turn that is just beginning has an empty id.
+        if run.is_empty() {
+            return Err(Problem::invalid("the run's id is empty"));
+        }
+        return cancel(State(core), Named(run)).await;
+    }
+    Ok(Json(json!({ "stopped": core.parts.turns.stop_run(None) })))
+}

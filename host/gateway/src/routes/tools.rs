@@ -1,0 +1,87 @@
+//! The tools, as the owner sees and calls them.
+
+use axum::Json;
+use axum::extract::State;
+use homeagent_agent::ToolListing;
+use homeagent_types::{Cause, Conversation, Media, MediaSource, Role, ToolOutput};
+use serde::Serialize;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+
+use super::chat::owner;
+use crate::Problem;
+use crate::core::Shared;
+use crate::extract::{Named, Text};
+
+/// `GET tools`.
+pub(crate) async fn list(State(core): State<Shared>) -> Json<Vec<ToolListing>> {
+    Json(core.parts.turns.tools(Role::Owner))
+}
+
+#[derive(Serialize)]
+pub(crate) struct Output {
+    /// As the tool wrote it, every digit kept; as a text where it is no JSON.
+    value: Box<RawValue>,
+    /// What the model would read.
+    text: String,
+    failed: bool,
+    media: Vec<Medium>,
+}
+
+#[derive(Serialize)]
+struct Medium {
+    mime: String,
+    name: Option<String>,
+    /// An address, or where the host keeps it.
+    url: Option<String>,
+    /// The number of bytes, where they came along.
+    bytes: Option<usize>,
+}
+
+/// `POST tools/{name}`: the body is the arguments, passed on as it is.
+pub(crate) async fn call(
+    State(core): State<Shared>,
+    Named(name): Named<String>,
+    Text(args): Text,
+) -> Result<Json<Output>, Problem> {
+    let args = if args.trim().is_empty() { "{}".to_owned() } else { args };
+    // Only looked at: parsing and writing it again would lose digits.
+    serde_json::from_str::<IgnoredAny>(&args)
+        .map_err(|error| Problem::bad_request(format!("the arguments are not JSON: {error}")))?;
+    if !args.trim_start().starts_with('{') {
+        return Err(Problem::invalid("the arguments have to be a JSON object, such as {\"name\": \"value\"}"));
+    }
+    let conversation = Conversation::person("api", "owner");
+    let cause = Cause {
+        run: None,
+        audience: conversation.audience(),
+        conversation: Some(conversation),
+        principal: owner("api", "owner".to_owned()),
+        // As long as the tool may take.
+        deadline_ms: 0,
+        chain: Vec::new(),
+        meta: Vec::new(),
+    };
+    let output = core.parts.turns.call_tool(&name, args, cause).await?;
+    Ok(Json(Output::from(output)))
+}
+
+impl From<ToolOutput> for Output {
+    fn from(output: ToolOutput) -> Self {
+        let text = output.for_model();
+        let value =
+            RawValue::from_string(output.value).or_else(|_| serde_json::value::to_raw_value(&text)).unwrap_or_default();
+        Self { value, text, failed: output.failed, media: output.media.into_iter().map(Medium::from).collect() }
+    }
+}
+
+impl From<Media> for Medium {
+    fn from(media: Media) -> Self {
+        let (url, bytes) = match media.source {
+            MediaSource::Inline(bytes) => (None, Some(bytes.len())),
+            MediaSource::Url(url) => (Some(url), None),
+            MediaSource::Stored(address) => (Some(format!("stored:{address}")), None),
+        };
+        Self { mime: media.mime, name: media.name, url, bytes }
+    }
+}

@@ -1,0 +1,352 @@
+//! Stand-ins for the parts behind the gateway. The client's tests use them too.
+
+use std::sync::Arc;
+use std::sync::Mutex;
+
+use async_trait::async_trait;
+use homeagent_agent::{ActiveRun, AgentStatus, Ask, Asked, Phase, ToolListing, TurnEvent, TurnResult};
+use homeagent_gateway::Turns;
+use homeagent_types::model::{
+    AdapterDescriptor, Failure, FinishReason, Framing, HttpRequest, HttpResponse, KeyPlacement, ModelDelta,
+    ModelRequest, Rehearsed, StreamEvent, ToolCallDelta,
+};
+use homeagent_types::ports::{
+    AdapterSession, Adapters, Connection, Frame, Listeners, PluginAdmin, PluginStatus, ToPeer,
+};
+use homeagent_types::{CallError, Cause, Denial, Effect, Meta, Principal, Role, Shown, ToolDefinition, ToolOutput};
+use tokio::sync::{mpsc, oneshot};
+
+/// An agent that says everything again. `wait` waits until it is stopped; `fail` fails.
+#[derive(Default)]
+pub struct FakeTurns {
+    running: Mutex<Vec<(String, oneshot::Sender<()>)>>,
+    pub asked: Mutex<Vec<Ask>>,
+    pub calls: Mutex<Vec<(String, String, Cause)>>,
+}
+
+#[async_trait]
+impl Turns for FakeTurns {
+    async fn ask(&self, ask: Ask) -> Result<Asked, CallError> {
+        let text = ask.payload.text().to_owned();
+        self.asked.lock().unwrap().push(ask);
+        let (events, receiver) = mpsc::channel(64);
+        let run = format!("run-{}", self.asked.lock().unwrap().len());
+        if text == "busy" {
+            return Err(CallError::Busy);
+        }
+        let stopped = (text == "wait").then(|| {
+            let (stop, stopped) = oneshot::channel();
+            self.running.lock().unwrap().push((run.clone(), stop));
+            stopped
+        });
+        tokio::spawn(async move {
+            let result = TurnResult {
+                session: "s".into(),
+                run: run.clone(),
+                source: Some("fake".into()),
+                ..TurnResult::default()
+            };
+            let mut said = vec![
+                TurnEvent::Started { run },
+                TurnEvent::Delta(Shown::Reasoning("hm".into())),
+                TurnEvent::Delta(Shown::ToolStarted("calc".into())),
+                TurnEvent::Delta(Shown::ToolEnded("calc".into())),
+            ];
+            let (reply, finish) = match stopped {
+                Some(_) => (String::new(), "stopped"),
+                None => {
+                    said.push(TurnEvent::Delta(Shown::Text("you said: ".into())));
+                    said.push(TurnEvent::Delta(Shown::Text(text.clone())));
+                    (format!("you said: {text}"), "stop")
+                }
+            };
+            for event in said {
+                let _ = events.send(event).await;
+            }
+            if let Some(stopped) = stopped {
+                let _ = stopped.await;
+            }
+            let result = TurnResult { reply, finish: finish.into(), ..result };
+            let _ = events.send(TurnEvent::Finished(result)).await;
+        });
+        Ok(Asked { input: "input-1".into(), events: receiver })
+    }
+
+    fn stop_run(&self, run: Option<&str>) -> Vec<String> {
+        let mut running = self.running.lock().unwrap();
+        let (stopped, left) = running.drain(..).partition(|(id, _)| run.is_none_or(|run| run == id));
+        *running = left;
+        let stopped: Vec<(String, oneshot::Sender<()>)> = stopped;
+        stopped
+            .into_iter()
+            .map(|(id, stop)| {
+                let _ = stop.send(());
+                id
+            })
+            .collect()
+    }
+
+    fn active(&self) -> Vec<ActiveRun> {
+        let running = self.running.lock().unwrap();
+        let active = running.iter().map(|(run, _)| ActiveRun {
+            run: run.clone(),
+            conversation: "api:owner".into(),
+            principal: "api:owner".into(),
+            started_at: 1_700_000_000_000,
+        });
+        active.collect()
+    }
+
+    fn status(&self) -> AgentStatus {
+        AgentStatus {
+            state: Phase::Running,
+            queued: 0,
+            running: self.running.lock().unwrap().len(),
+            turns: self.asked.lock().unwrap().len() as u64,
+            source: None,
+            model: None,
+        }
+    }
+
+    fn tools(&self, _: Role) -> Vec<ToolListing> {
+        let tool = ToolDefinition {
+            name: "calc".into(),
+            description: "Reckons, 也会算术\nand more".into(),
+            parameters: serde_json::json!({ "type": "object" }),
+            effect: Effect::Read,
+            min_role: None,
+            stateless: true,
+            no_memory: false,
+            cleaner: None,
+            timeout_ms: None,
+            meta: Vec::new(),
+        };
+        vec![ToolListing { owner: "calc".into(), least_role: tool.least_role(), tool }]
+    }
+
+    async fn call_tool(&self, name: &str, args: String, cause: Cause) -> Result<ToolOutput, CallError> {
+        self.calls.lock().unwrap().push((name.to_owned(), args.clone(), cause));
+        let output = |value: String, failed| ToolOutput { value, media: Vec::new(), failed, meta: Vec::new() };
+        match name {
+            "echo" => Ok(output(args, false)),
+            "calc" => Ok(ToolOutput::text("3\u{1b}[2J")),
+            "sad" => Ok(output("\"it did not work\"".into(), true)),
+            "shy" => Err(CallError::Denied(Denial {
+                capability: "http".into(),
+                attempt: "GET https://example.org".into(),
+                remedy: "waiter plugin grant shy http".into(),
+            })),
+            "slow" => Err(CallError::Timeout),
+            _ => Err(CallError::NotFound(format!("there is no tool \"{name}\""))),
+        }
+    }
+}
+
+/// Two plugins: `calc`, which is live, and `qq`, which is not.
+#[derive(Default)]
+pub struct FakePlugins {
+    pub done: Mutex<Vec<String>>,
+}
+
+fn plugin(name: &str) -> PluginStatus {
+    let live = name == "calc";
+    PluginStatus {
+        name: name.into(),
+        version: "0.1.0".into(),
+        summary: if live { "Reckons".into() } else { "QQ 频道".into() },
+        origin: "bundled".into(),
+        state: if live { "live" } else { "failed" }.into(),
+        reason: (!live).then(|| "it trapped five times in ten minutes".into()),
+        digest: "0".repeat(64),
+        restarts: if live { 0 } else { 5 },
+        calls: 12,
+        last_error: None,
+        uptime_ms: 1000,
+        granted: Vec::new(),
+        missing: if live { Vec::new() } else { vec!["listen".into()] },
+        tools: if live { vec!["calc".into()] } else { Vec::new() },
+    }
+}
+
+impl FakePlugins {
+    fn note(&self, what: String, name: &str) -> Result<PluginStatus, CallError> {
+        self.done.lock().unwrap().push(what);
+        match name {
+            "calc" | "qq" => Ok(plugin(name)),
+            _ => Err(CallError::NotFound(format!("there is no plugin \"{name}\""))),
+        }
+    }
+}
+
+#[async_trait]
+impl PluginAdmin for FakePlugins {
+    fn list(&self) -> Vec<PluginStatus> {
+        vec![plugin("calc"), plugin("qq")]
+    }
+
+    async fn reload(&self, name: &str) -> Result<PluginStatus, CallError> {
+        self.note(format!("reload {name}"), name)
+    }
+
+    async fn load(&self, name: &str) -> Result<PluginStatus, CallError> {
+        self.note(format!("load {name}"), name)
+    }
+
+    async fn unload(&self, name: &str) -> Result<(), CallError> {
+        self.note(format!("unload {name}"), name).map(drop)
+    }
+
+    async fn grant(&self, name: &str, capability: &str) -> Result<(), CallError> {
+        self.note(format!("grant {name} {capability}"), name).map(drop)
+    }
+
+    async fn revoke(&self, name: &str, capability: &str) -> Result<(), CallError> {
+        self.note(format!("revoke {name} {capability}"), name).map(drop)
+    }
+}
+
+/// One adapter, `parrot`, that answers by itself and reads every event of a stream as a piece of text.
+pub struct FakeAdapters;
+
+#[async_trait]
+impl Adapters for FakeAdapters {
+    fn descriptor(&self, name: &str) -> Option<AdapterDescriptor> {
+        let offline = match name {
+            "parrot" => true,
+            "vendor" => false,
+            _ => return None,
+        };
+        Some(AdapterDescriptor {
+            name: name.into(),
+            version: "0.1.0".into(),
+            summary: "says it again".into(),
+            default_base_url: (!offline).then(|| "https://api.vendor.example/v1".into()),
+            default_model: offline.then(|| "parrot-1".into()),
+            key: KeyPlacement::None,
+            framing: Framing::Sse,
+            features: Vec::new(),
+            offline,
+            meta: Vec::new(),
+        })
+    }
+
+    fn names(&self) -> Vec<String> {
+        vec!["parrot".into(), "vendor".into()]
+    }
+
+    async fn open(&self, _: &str) -> Result<Box<dyn AdapterSession>, CallError> {
+        Ok(Box::new(Parrot))
+    }
+}
+
+struct Parrot;
+
+#[async_trait]
+impl AdapterSession for Parrot {
+    async fn build_request(&mut self, _: &ModelRequest) -> Result<HttpRequest, CallError> {
+        Err(CallError::Other("a parrot asks nobody".into()))
+    }
+
+    async fn parse_response(&mut self, _: HttpResponse) -> Result<Vec<ModelDelta>, CallError> {
+        Ok(Vec::new())
+    }
+
+    async fn classify_error(&mut self, _: HttpResponse) -> Result<Failure, CallError> {
+        Err(CallError::Other("a parrot asks nobody".into()))
+    }
+
+    async fn step(&mut self, events: Vec<StreamEvent>) -> Result<Vec<ModelDelta>, CallError> {
+        Ok(events.into_iter().map(|event| ModelDelta::Text(event.data)).collect())
+    }
+
+    async fn end(&mut self) -> Result<Vec<ModelDelta>, CallError> {
+        let call = ToolCallDelta {
+            index: None,
+            id: Some("1".into()),
+            name: Some("add".into()),
+            arguments: "{\"a\":1.000000000000000000001}".into(),
+        };
+        Ok(vec![ModelDelta::ToolCall(call), ModelDelta::Finish(FinishReason::ToolCalls)])
+    }
+
+    async fn rehearse(&mut self, _: &ModelRequest) -> Result<Vec<Rehearsed>, CallError> {
+        let said = |delta| Rehearsed { pause_ms: 0, delta };
+        Ok(vec![said(ModelDelta::Text("OK".into())), said(ModelDelta::Finish(FinishReason::Stop))])
+    }
+}
+
+/// The slot's end of a connection.
+pub struct ChatEnd {
+    pub attested: Option<Principal>,
+    pub meta: Meta,
+    pub frames: mpsc::Receiver<Result<Frame, String>>,
+    pub to_peer: mpsc::UnboundedSender<ToPeer>,
+}
+
+impl ChatEnd {
+    /// The next frame, or why the connection was closed.
+    pub async fn next(&mut self) -> Result<Frame, String> {
+        self.frames.recv().await.unwrap_or_else(|| Err("dropped".into()))
+    }
+
+    pub fn say(&self, text: &str) {
+        self.to_peer.send(ToPeer::Frame(Frame::Text(text.into()))).unwrap();
+    }
+}
+
+/// Holds the listener `chat`, unless told otherwise; each connection's other end goes to the test.
+pub struct FakeListeners {
+    ends: Option<mpsc::UnboundedSender<ChatEnd>>,
+    /// How many frames wait before the slot's queue is full.
+    room: usize,
+}
+
+impl FakeListeners {
+    pub fn new(room: usize) -> (Arc<Self>, mpsc::UnboundedReceiver<ChatEnd>) {
+        let (ends, accepted) = mpsc::unbounded_channel();
+        (Arc::new(Self { ends: Some(ends), room }), accepted)
+    }
+
+    /// Nobody holds a listener.
+    pub fn none() -> Arc<Self> {
+        Arc::new(Self { ends: None, room: 1 })
+    }
+}
+
+#[async_trait]
+impl Listeners for FakeListeners {
+    async fn connect(
+        &self,
+        listener: &str,
+        attested: Option<Principal>,
+        meta: Meta,
+    ) -> Result<Box<dyn Connection>, CallError> {
+        let Some(ends) = self.ends.as_ref().filter(|_| listener == "chat") else {
+            return Err(CallError::NotFound(format!("no plugin holds the listener \"{listener}\"")));
+        };
+        let (to_slot, frames) = mpsc::channel(self.room);
+        let (to_peer, from_slot) = mpsc::unbounded_channel();
+        let _ = ends.send(ChatEnd { attested, meta, frames, to_peer });
+        Ok(Box::new(FakeConnection { to_slot, from_slot }))
+    }
+}
+
+struct FakeConnection {
+    to_slot: mpsc::Sender<Result<Frame, String>>,
+    from_slot: mpsc::UnboundedReceiver<ToPeer>,
+}
+
+#[async_trait]
+impl Connection for FakeConnection {
+    async fn receive(&mut self, frame: Frame) -> Result<(), CallError> {
+        self.to_slot.send(Ok(frame)).await.map_err(|_| CallError::NotLive)
+    }
+
+    async fn next(&mut self) -> Option<ToPeer> {
+        self.from_slot.recv().await
+    }
+
+    async fn closed(self: Box<Self>, reason: String) {
+        let _ = self.to_slot.send(Err(reason)).await;
+    }
+}

@@ -1,0 +1,169 @@
+//! A gateway that serves a folder of its own, and requests to it.
+
+use std::sync::Arc;
+
+use homeagent_gateway::{Gateway, Parts, StartError};
+use homeagent_journal::Journal;
+use homeagent_providers::{Policy, Providers};
+use homeagent_settings::{Database, Secrets, Settings, Sources};
+use homeagent_types::ports::Listeners;
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpStream, UnixStream};
+
+use crate::fakes::{FakeAdapters, FakeListeners, FakePlugins, FakeTurns};
+
+pub struct House {
+    pub home: TempDir,
+    pub gateway: Gateway,
+    pub turns: Arc<FakeTurns>,
+    pub plugins: Arc<FakePlugins>,
+    pub settings: Settings,
+    pub secrets: Secrets,
+    pub journal: Journal,
+}
+
+impl House {
+    pub async fn open() -> Self {
+        Self::with(FakeListeners::none()).await
+    }
+
+    pub async fn with(listeners: Arc<dyn Listeners>) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let built = build(&home, "127.0.0.1:0", listeners);
+        let gateway = Gateway::start(built.0).await.unwrap();
+        let (turns, plugins, settings, secrets, journal) = built.1;
+        Self { home, gateway, turns, plugins, settings, secrets, journal }
+    }
+
+    pub fn token(&self) -> String {
+        std::fs::read_to_string(self.home.path().join("api-token")).unwrap().trim().to_owned()
+    }
+
+    /// Over TCP, with these headers only.
+    pub async fn bare(&self, method: Method, path: &str, headers: &[(&str, &str)], body: impl Into<Bytes>) -> Answer {
+        let stream = TcpStream::connect(self.gateway.addr()).await.unwrap();
+        Answer::of(send(stream, method, path, headers, body.into()).await).await
+    }
+
+    /// Over TCP, as a client with the token does.
+    pub async fn remote(&self, method: Method, path: &str, body: impl Into<Bytes>) -> Answer {
+        let host = self.gateway.addr().to_string();
+        let token = format!("Bearer {}", self.token());
+        self.bare(method, path, &[("host", &host), ("authorization", &token)], body).await
+    }
+
+    /// Over the unix socket.
+    pub async fn local(&self, method: Method, path: &str, body: impl Into<Bytes>) -> Answer {
+        Answer::of(self.stream(method, path, &[], body).await).await
+    }
+
+    /// Over the unix socket, with the answer's body still to come.
+    pub async fn stream(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<Bytes>,
+    ) -> Response<Incoming> {
+        let stream = UnixStream::connect(self.home.path().join("homed.sock")).await.unwrap();
+        let headers = [&[("host", "localhost")], headers].concat();
+        send(stream, method, path, &headers, body.into()).await
+    }
+}
+
+type Behind = (Arc<FakeTurns>, Arc<FakePlugins>, Settings, Secrets, Journal);
+
+fn build(home: &TempDir, listen: &str, listeners: Arc<dyn Listeners>) -> (Parts, Behind) {
+    let database = Database::open(home.path().join("homeagent.db")).unwrap();
+    let secrets = Secrets::open(&database, home.path()).unwrap();
+    let settings = Settings::open(&database, &secrets).unwrap();
+    let sources = Sources::open(&database).unwrap();
+    let journal = Journal::open(&database).unwrap();
+    let adapters = Arc::new(FakeAdapters);
+    let providers =
+        Providers::new(settings.clone(), secrets.clone(), sources.clone(), adapters.clone(), Policy::default());
+    let (turns, plugins) = (Arc::new(FakeTurns::default()), Arc::new(FakePlugins::default()));
+    let parts = Parts {
+        home: home.path().to_path_buf(),
+        listen: listen.to_owned(),
+        settings: settings.clone(),
+        secrets: secrets.clone(),
+        sources,
+        journal: journal.clone(),
+        turns: turns.clone(),
+        providers: Arc::new(providers.unwrap()),
+        plugins: plugins.clone(),
+        adapters,
+        listeners,
+    };
+    (parts, (turns, plugins, settings, secrets, journal))
+}
+
+/// Tries to start a gateway; where it starts it is stopped.
+pub async fn try_start(home: &TempDir, listen: &str) -> Result<(), StartError> {
+    let (parts, _) = build(home, listen, FakeListeners::none());
+    Gateway::start(parts).await.map(drop)
+}
+
+async fn send<S>(stream: S, method: Method, path: &str, headers: &[(&str, &str)], body: Bytes) -> Response<Incoming>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.unwrap();
+    tokio::spawn(connection);
+    let mut request = Request::builder().method(method).uri(path);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    sender.send_request(request.body(Full::new(body)).unwrap()).await.unwrap()
+}
+
+#[derive(Debug)]
+pub struct Answer {
+    pub status: StatusCode,
+    pub headers: hyper::HeaderMap,
+    pub body: String,
+}
+
+impl Answer {
+    async fn of(response: Response<Incoming>) -> Self {
+        let (head, body) = response.into_parts();
+        let body = body.collect().await.unwrap().to_bytes();
+        Self { status: head.status, headers: head.headers, body: String::from_utf8(body.into()).unwrap() }
+    }
+
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.body))
+    }
+
+    /// The document of a problem; panics where it is none.
+    #[track_caller]
+    pub fn problem(&self, status: u16) -> Value {
+        assert_eq!(self.status.as_u16(), status, "{}", self.body);
+        assert_eq!(self.header("content-type"), "application/problem+json");
+        let problem = self.json();
+        assert_eq!(problem["status"], status);
+        for field in ["type", "title", "detail"] {
+            assert!(problem[field].is_string(), "no {field}: {problem}");
+        }
+        problem
+    }
+
+    /// The document of an answer that is no problem.
+    #[track_caller]
+    pub fn ok(&self) -> Value {
+        assert_eq!(self.status, StatusCode::OK, "{}", self.body);
+        self.json()
+    }
+}

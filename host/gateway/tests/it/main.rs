@@ -1,0 +1,11 @@
+//! The gateway over real sockets, with everything behind it faked or real where it is small.
+
+#![allow(clippy::unwrap_used, missing_docs, reason = "tests")]
+
+mod channel;
+mod chat;
+mod doors;
+mod fakes;
+mod house;
+mod operations;
+mod start;
