@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::Mutex;
 
 use async_trait::async_trait;
-use homeagent_agent::{ActiveRun, AgentStatus, Ask, Asked, Phase, ToolListing, TurnEvent, TurnResult};
+use homeagent_agent::{ActiveRun, AgentStatus, Ask, Asked, Phase, ToolListing, TurnError, TurnEvent, TurnResult};
 use homeagent_gateway::Turns;
 use homeagent_types::model::{
     AdapterDescriptor, Failure, FinishReason, Framing, HttpRequest, HttpResponse, KeyPlacement, ModelDelta,
@@ -16,7 +16,7 @@ use homeagent_types::ports::{
 use homeagent_types::{CallError, Cause, Denial, Effect, Meta, Principal, Role, Shown, ToolDefinition, ToolOutput};
 use tokio::sync::{mpsc, oneshot};
 
-/// An agent that says everything again. `wait` waits until it is stopped; `fail` fails.
+/// An agent that says everything again. `wait` waits until it is stopped; `busy` is not taken.
 #[derive(Default)]
 pub struct FakeTurns {
     running: Mutex<Vec<(String, oneshot::Sender<()>)>>,
@@ -66,7 +66,9 @@ impl Turns for FakeTurns {
             if let Some(stopped) = stopped {
                 let _ = stopped.await;
             }
-            let result = TurnResult { reply, finish: finish.into(), ..result };
+            let error =
+                (finish == "stopped").then(|| TurnError { code: finish.into(), text: "the owner stopped it".into() });
+            let result = TurnResult { reply, finish: finish.into(), error, ..result };
             let _ = events.send(TurnEvent::Finished(result)).await;
         });
         Ok(Asked { input: "input-1".into(), events: receiver })

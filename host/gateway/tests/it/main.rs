@@ -1,6 +1,6 @@
 //! The gateway over real sockets, with everything behind it faked or real where it is small.
 
-#![allow(clippy::unwrap_used, missing_docs, reason = "tests")]
+#![allow(clippy::unwrap_used, missing_docs, unreachable_pub, reason = "tests")]
 
 mod channel;
 mod chat;

@@ -55,3 +55,10 @@ async fn what_is_in_the_way_is_said() {
     let error = try_start(&home, "203.0.113.1:1").await.unwrap_err().to_string();
     assert!(error.contains("choose an address of this machine"), "{error}");
 }
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_data_folder_may_have_a_long_path() {
+    let home = tempfile::Builder::new().prefix(&"长".repeat(50)).tempdir().unwrap();
+    try_start(&home, "127.0.0.1:0").await.unwrap();
+}

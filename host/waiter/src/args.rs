@@ -1,0 +1,276 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Parser, Subcommand};
+
+/// Talks to `homed`. Without a command it is a chat.
+#[derive(Debug, Parser)]
+#[command(name = "waiter", version)]
+pub struct Args {
+    /// The data folder of the daemon [default: $HOMEAGENT_HOME, else homeagent in the XDG data folder]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub home: Option<PathBuf>,
+    /// Print exactly one JSON document on stdout
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Chat in a conversation of this name
+    #[arg(long, value_name = "NAME")]
+    pub conversation: Option<String>,
+    /// What to do
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Say something and print the reply
+    Send {
+        /// What to say; `-` reads it from stdin
+        #[arg(required = true)]
+        text: Vec<String>,
+        /// The conversation in which to say it
+        #[arg(long, value_name = "NAME")]
+        conversation: Option<String>,
+    },
+    /// Stop a turn, or all that run
+    Stop {
+        /// The turn
+        run: Option<String>,
+    },
+    /// Show how the daemon is
+    Status,
+    /// List the tools, or call one
+    Tools {
+        /// What to do [default: list]
+        #[command(subcommand)]
+        command: Option<Tools>,
+    },
+    /// Look after the plugins
+    Plugin {
+        /// What to do
+        #[command(subcommand)]
+        command: Plugin,
+    },
+    /// Look after the sources: the models that answer
+    Source {
+        /// What to do
+        #[command(subcommand)]
+        command: Source,
+    },
+    /// Try an adapter without a vendor
+    Adapter {
+        /// What to do
+        #[command(subcommand)]
+        command: Adapter,
+    },
+    /// Show and change settings
+    Settings {
+        /// What to do
+        #[command(subcommand)]
+        command: Settings,
+    },
+    /// Show what happened
+    Runs {
+        /// What to do [default: list]
+        #[command(subcommand)]
+        command: Option<Runs>,
+    },
+}
+
+/// About tools.
+#[derive(Debug, Subcommand)]
+pub enum Tools {
+    /// List all tools
+    List,
+    /// Call a tool and print what it returns
+    Call {
+        /// The tool
+        name: String,
+        /// Its arguments, a JSON object; `-` reads them from stdin
+        #[arg(default_value = "{}")]
+        arguments: String,
+    },
+}
+
+/// About plugins.
+#[derive(Debug, Subcommand)]
+pub enum Plugin {
+    /// List all plugins
+    List,
+    /// Read a plugin's package anew and put its code in the place of what runs
+    Reload {
+        /// The plugin
+        name: String,
+    },
+    /// Start a plugin that is not loaded
+    Load {
+        /// The plugin
+        name: String,
+    },
+    /// Stop a plugin
+    Unload {
+        /// The plugin
+        name: String,
+    },
+    /// Allow a plugin a capability
+    Grant {
+        /// The plugin
+        name: String,
+        /// The capability, such as `http`
+        capability: String,
+    },
+    /// Take a capability from a plugin
+    Revoke {
+        /// The plugin
+        name: String,
+        /// The capability
+        capability: String,
+    },
+}
+
+/// About sources.
+#[derive(Debug, Subcommand)]
+pub enum Source {
+    /// List all sources in the order in which they are tried
+    List,
+    /// Add a source, or replace the one of its name
+    Add(NewSource),
+    /// Remove a source and its key
+    Remove {
+        /// The source
+        name: String,
+    },
+    /// Have a source tried first
+    Use {
+        /// The source
+        name: String,
+    },
+    /// Ask a source for a word
+    Test {
+        /// The source
+        name: String,
+    },
+}
+
+/// A source to add. What is not said comes from the adapter.
+#[derive(Debug, ClapArgs)]
+pub struct NewSource {
+    /// What to call it
+    pub name: String,
+    /// The adapter that speaks its protocol, such as `openai`
+    #[arg(long)]
+    pub adapter: String,
+    /// Where its API begins
+    #[arg(long, value_name = "URL")]
+    pub base_url: Option<String>,
+    /// The model to ask for
+    #[arg(long)]
+    pub model: Option<String>,
+    /// What it is asked for
+    #[arg(long, value_parser = ["main", "auxiliary", "embedding"])]
+    pub line: Option<String>,
+    /// The environment variable that holds the key
+    #[arg(long, value_name = "VAR", conflicts_with = "key_stdin")]
+    pub key_env: Option<String>,
+    /// Read the key from stdin
+    #[arg(long)]
+    pub key_stdin: bool,
+    /// A further option for the adapter; may be given more than once
+    #[arg(long = "option", value_name = "KEY=VALUE", value_parser = pair)]
+    pub options: Vec<(String, String)>,
+}
+
+/// About adapters.
+#[derive(Debug, Subcommand)]
+pub enum Adapter {
+    /// Feed a recorded answer through an adapter and print the assembled message as JSON
+    Try {
+        /// The adapter
+        adapter: String,
+        /// The recorded answer
+        file: PathBuf,
+        /// Feed so many bytes at a time
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+        chunk: Option<u32>,
+    },
+}
+
+/// About settings.
+#[derive(Debug, Subcommand)]
+pub enum Settings {
+    /// List all settings
+    List,
+    /// Print the value of a setting
+    Get {
+        /// The setting
+        key: String,
+    },
+    /// Change a setting
+    Set {
+        /// The setting
+        key: String,
+        /// The value; `-` reads it from stdin, so that a secret is in no history
+        #[arg(allow_hyphen_values = true)]
+        value: String,
+    },
+    /// Go back to a setting's default
+    Unset {
+        /// The setting
+        key: String,
+    },
+}
+
+/// About runs.
+#[derive(Debug, Subcommand)]
+pub enum Runs {
+    /// List the last turns, newest first
+    List {
+        /// How many
+        #[arg(long, default_value_t = 20)]
+        limit: u32,
+        /// Only those before this one
+        #[arg(long, value_name = "RUN")]
+        before: Option<String>,
+    },
+    /// Show a turn and everything that happened in it
+    Show {
+        /// The turn
+        id: String,
+    },
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => Err("an option is KEY=VALUE".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn flags_for_all_may_stand_anywhere() {
+        let args = Args::try_parse_from(["waiter", "send", "hello", "--json", "--home", "/x"]);
+        let args = args.expect("parses");
+        assert!(args.json);
+        assert_eq!(args.home, Some("/x".into()));
+        let args = Args::try_parse_from(["waiter", "settings", "set", "core.x", "-5"]);
+        assert!(matches!(
+            args.expect("parses").command,
+            Some(Command::Settings { command: Settings::Set { value, .. } }) if value == "-5"
+        ));
+        let bad = Args::try_parse_from(["waiter", "source", "add", "x", "--adapter", "a", "--option", "b"]);
+        assert!(bad.is_err());
+    }
+}

@@ -1,0 +1,283 @@
+//! The commands: what each asks the daemon for, and how its answer is shown.
+
+use std::io::{IsTerminal as _, Read as _};
+use std::path::PathBuf;
+
+use hyper::Method;
+use jiff::tz::TimeZone;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::args::{Adapter, Args, Command, NewSource, Plugin, Runs, Settings, Source, Tools};
+use crate::client::{Client, part, read};
+use crate::failure::Failure;
+use crate::plain::{plain, plain_json};
+use crate::terminal::Hush;
+use crate::{chat, complain, print, show};
+
+const FAILED: u8 = 1;
+
+/// Where the answers go.
+struct Desk {
+    client: Client,
+    json: bool,
+}
+
+pub(crate) async fn run(args: Args) -> Result<u8, Failure> {
+    let home = home(args.home)?;
+    let Some(command) = args.command else {
+        return chat::run(&home, args.conversation, args.json).await;
+    };
+    let desk = Desk { client: Client::new(&home), json: args.json };
+    match command {
+        Command::Send { text, conversation } => desk.send(text, conversation).await,
+        Command::Stop { run } => desk.stop(run).await,
+        Command::Status => {
+            let answer = desk.client.get("status").await?;
+            desk.answer(&answer, show::status::show)
+        }
+        Command::Tools { command } => desk.tools(command.unwrap_or(Tools::List)).await,
+        Command::Plugin { command } => desk.plugin(command).await,
+        Command::Source { command } => desk.source(command).await,
+        Command::Adapter { command: Adapter::Try { adapter, file, chunk } } => {
+            desk.try_adapter(&adapter, file, chunk).await
+        }
+        Command::Settings { command } => desk.settings(command).await,
+        Command::Runs { command } => {
+            let usual = Runs::List { limit: 20, before: None };
+            desk.runs(command.unwrap_or(usual)).await
+        }
+    }
+}
+
+fn home(given: Option<PathBuf>) -> Result<PathBuf, Failure> {
+    given.or_else(homeagent_home::default_home).ok_or_else(|| {
+        Failure::Usage("no data folder is known: give --home DIR, or set HOMEAGENT_HOME or HOME".to_owned())
+    })
+}
+
+#[derive(Deserialize)]
+struct TurnResult {
+    run: String,
+    reply: String,
+    finish: String,
+    error: Option<TurnError>,
+}
+
+#[derive(Deserialize)]
+struct TurnError {
+    text: String,
+}
+
+impl Desk {
+    /// Shows an answer, as it came or for people.
+    fn answer(&self, answer: &str, show: impl FnOnce(&str) -> Result<String, Failure>) -> Result<u8, Failure> {
+        if self.json {
+            print(&plain_json(answer));
+        } else {
+            print(&show(answer)?);
+        }
+        Ok(0)
+    }
+
+    async fn send(&self, text: Vec<String>, conversation: Option<String>) -> Result<u8, Failure> {
+        let text = match text.as_slice() {
+            [one] if one == "-" => stdin()?,
+            words => words.join(" "),
+        };
+        let body = json!({ "text": text.trim_end(), "conversation": conversation });
+        let answer = self.client.post("chat", body.to_string()).await?;
+        let result: TurnResult = read(&answer)?;
+        if self.json {
+            print(&plain_json(&answer));
+        } else if !result.reply.trim().is_empty() {
+            print(&plain(&result.reply));
+        }
+        match result.error {
+            Some(error) => {
+                complain(&plain(&format!("the turn {} failed: {}", result.run, error.text)));
+                Ok(FAILED)
+            }
+            None if result.reply.trim().is_empty() => {
+                complain(&plain(&format!("the turn {} ended without a text: {}", result.run, result.finish)));
+                Ok(0)
+            }
+            None => Ok(0),
+        }
+    }
+
+    async fn stop(&self, run: Option<String>) -> Result<u8, Failure> {
+        let body = run.map_or_else(String::new, |run| json!({ "run": run }).to_string());
+        let answer = self.client.post("stop", body).await?;
+        self.answer(&answer, |answer| {
+            #[derive(Deserialize)]
+            struct Stopped {
+                stopped: Vec<String>,
+            }
+            let Stopped { stopped } = read(answer)?;
+            Ok(match stopped.as_slice() {
+                [] => "nothing was running\n".to_owned(),
+                runs => format!("stopped {}\n", plain(&runs.join(", "))),
+            })
+        })
+    }
+
+    async fn tools(&self, command: Tools) -> Result<u8, Failure> {
+        match command {
+            Tools::List => {
+                let answer = self.client.get("tools").await?;
+                self.answer(&answer, show::tools::list)
+            }
+            Tools::Call { name, arguments } => {
+                let arguments = if arguments == "-" { stdin()? } else { arguments };
+                let path = format!("tools/{}", part(&name));
+                let answer = self.client.post(&path, arguments).await?;
+                let (text, failed) = show::tools::output(&answer)?;
+                self.answer(&answer, |_| Ok(text))?;
+                Ok(if failed { FAILED } else { 0 })
+            }
+        }
+    }
+
+    async fn plugin(&self, command: Plugin) -> Result<u8, Failure> {
+        let path = match command {
+            Plugin::List => {
+                let answer = self.client.get("plugins").await?;
+                return self.answer(&answer, show::plugins::list);
+            }
+            Plugin::Reload { name } => format!("{}/reload", part(&name)),
+            Plugin::Load { name } => format!("{}/load", part(&name)),
+            Plugin::Unload { name } => format!("{}/unload", part(&name)),
+            Plugin::Grant { name, capability } => {
+                format!("{}/grant/{}", part(&name), part(&capability))
+            }
+            Plugin::Revoke { name, capability } => {
+                format!("{}/revoke/{}", part(&name), part(&capability))
+            }
+        };
+        let answer = self.client.post(&format!("plugins/{path}"), "").await?;
+        self.answer(&answer, show::plugins::one)
+    }
+
+    async fn source(&self, command: Source) -> Result<u8, Failure> {
+        let path = |name: &str| format!("sources/{}", part(name));
+        match command {
+            Source::List => {
+                let answer = self.client.get("sources").await?;
+                self.answer(&answer, show::sources::list)
+            }
+            Source::Add(new) => {
+                let body = new_source(&new)?.to_string();
+                let answer = self.client.raw(Method::PUT, &path(&new.name), body).await?;
+                self.answer(&answer, |answer| show::sources::one(answer, "is added"))
+            }
+            Source::Remove { name } => {
+                let answer = self.client.raw(Method::DELETE, &path(&name), "").await?;
+                self.answer(&answer, show::sources::removed)
+            }
+            Source::Use { name } => {
+                let path = format!("{}/use", path(&name));
+                let answer = self.client.post(&path, "").await?;
+                self.answer(&answer, |answer| show::sources::one(answer, "is tried first"))
+            }
+            Source::Test { name } => {
+                let path = format!("{}/test", path(&name));
+                let answer = self.client.post(&path, "").await?;
+                let (text, ok) = show::sources::tested(&answer)?;
+                self.answer(&answer, |_| Ok(text))?;
+                Ok(if ok { 0 } else { FAILED })
+            }
+        }
+    }
+
+    async fn try_adapter(&self, adapter: &str, file: PathBuf, chunk: Option<u32>) -> Result<u8, Failure> {
+        let recorded = std::fs::read(&file)
+            .map_err(|error| Failure::Failed(format!("{} can't be read: {error}", file.display())))?;
+        let query = chunk.map_or_else(String::new, |chunk| format!("?chunk={chunk}"));
+        let path = format!("adapters/{}/try{query}", part(adapter));
+        let answer = self.client.post(&path, recorded).await?;
+        // The message is JSON for people too.
+        print(&plain_json(&answer));
+        Ok(0)
+    }
+
+    async fn settings(&self, command: Settings) -> Result<u8, Failure> {
+        let path = |key: &str| format!("settings/{}", part(key));
+        match command {
+            Settings::List => {
+                let answer = self.client.get("settings").await?;
+                self.answer(&answer, show::settings::list)
+            }
+            Settings::Get { key } => {
+                let answer = self.client.get(&path(&key)).await?;
+                self.answer(&answer, show::settings::value)
+            }
+            Settings::Set { key, value } => {
+                let value = if value == "-" { stdin_line()? } else { value };
+                let body = json!({ "value": value }).to_string();
+                let answer = self.client.raw(Method::PUT, &path(&key), body).await?;
+                self.answer(&answer, show::settings::changed)
+            }
+            Settings::Unset { key } => {
+                let answer = self.client.raw(Method::DELETE, &path(&key), "").await?;
+                self.answer(&answer, show::settings::changed)
+            }
+        }
+    }
+
+    async fn runs(&self, command: Runs) -> Result<u8, Failure> {
+        match command {
+            Runs::List { limit, before } => {
+                let before = before.map(|before| format!("&before={}", part(&before)));
+                let path = format!("runs?limit={limit}{}", before.unwrap_or_default());
+                let answer = self.client.get(&path).await?;
+                self.answer(&answer, |answer| show::runs::list(answer, &TimeZone::system()))
+            }
+            Runs::Show { id } => {
+                let answer = self.client.get(&format!("runs/{}", part(&id))).await?;
+                self.answer(&answer, |answer| show::runs::show(answer, &TimeZone::system()))
+            }
+        }
+    }
+}
+
+fn new_source(new: &NewSource) -> Result<Value, Failure> {
+    let key = match &new.key_env {
+        Some(variable) => Some(
+            std::env::var(variable)
+                .map_err(|_| Failure::Failed(format!("the environment variable {variable} is not set")))?,
+        ),
+        None if new.key_stdin => Some(stdin_line()?),
+        None => None,
+    };
+    let options: serde_json::Map<String, Value> =
+        new.options.iter().map(|(key, value)| (key.clone(), Value::from(value.as_str()))).collect();
+    Ok(json!({
+        "adapter": new.adapter,
+        "base_url": new.base_url,
+        "model": new.model,
+        "line": new.line,
+        "key": key,
+        "options": options,
+    }))
+}
+
+fn stdin() -> Result<String, Failure> {
+    let mut text = String::new();
+    std::io::stdin()
+        .read_to_string(&mut text)
+        .map_err(|error| Failure::Failed(format!("stdin can't be read: {error}")))?;
+    Ok(text)
+}
+
+/// One line of stdin, for secrets: a terminal ends it with Enter.
+fn stdin_line() -> Result<String, Failure> {
+    if !std::io::stdin().is_terminal() {
+        return stdin().map(|text| text.trim_end_matches(['\r', '\n']).to_owned());
+    }
+    complain("type it and press Enter; it is not shown");
+    let _hush = Hush::lines();
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line).map_err(|error| Failure::Failed(format!("stdin can't be read: {error}")))?;
+    Ok(line.trim_end_matches(['\r', '\n']).to_owned())
+}

@@ -1,0 +1,55 @@
+//! `waiter`, the command-line client of `homed`: requests and a chat over the daemon's unix socket.
+//!
+//! [`run`] does what a command line says, [`chat`] is the chat alone, for `homed` in a terminal of its own.
+
+pub mod args;
+mod chat;
+mod client;
+mod commands;
+mod failure;
+mod plain;
+mod show;
+mod table;
+mod terminal;
+
+use std::io::Write as _;
+use std::path::Path;
+
+pub use crate::args::Args;
+pub use crate::failure::Failure;
+
+/// Does what the command line says and prints the outcome; returns the exit code.
+pub async fn run(args: Args) -> u8 {
+    let json = args.json;
+    match commands::run(args).await {
+        Ok(code) => code,
+        Err(failure) => {
+            if json {
+                print(&plain::plain_json(&failure.document()));
+            }
+            complain(&failure.sentence());
+            failure.code()
+        }
+    }
+}
+
+/// A chat with the daemon of this data folder, on this process' stdin and stdout. Returns when the user ends it.
+///
+/// # Errors
+///
+/// When no daemon can be reached, or it has no chat.
+pub async fn chat(home: &Path) -> Result<(), Failure> {
+    chat::on_terminal(home, None).await
+}
+
+/// Prints to stdout, with a line end where there is none. Whoever has stopped reading does not get it.
+fn print(text: &str) {
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    let mut stdout = std::io::stdout().lock();
+    let _ = write!(stdout, "{text}{end}").and_then(|()| stdout.flush());
+}
+
+/// Prints to stderr.
+fn complain(sentence: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{sentence}");
+}

@@ -1,0 +1,294 @@
+//! Every command, as people and as programs see it.
+
+use homeagent_journal::RunStatus;
+use serde_json::json;
+
+use crate::house::House;
+use crate::program::{end, run, run_with, start};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn plugins_are_listed_with_what_keeps_them_from_working() {
+    let house = House::open().await;
+    insta::assert_snapshot!(run(&house, &["plugin", "list"]).await.shown(&house), @r"
+    NAME  VERSION  STATE   CALLS  RESTARTS  TOOLS  SUMMARY
+    calc  0.1.0    live    12     0         1      Reckons
+    qq    0.1.0    failed  12     5         0      QQ 频道
+
+    qq is failed: it trapped five times in ten minutes
+    qq asks for listen: `waiter plugin grant qq listen` allows it
+    --- exit code 0
+    ");
+    insta::assert_snapshot!(run(&house, &["plugin", "reload", "calc"]).await.shown(&house), @r"
+    calc 0.1.0 is live
+    --- exit code 0
+    ");
+    insta::assert_snapshot!(run(&house, &["plugin", "grant", "qq", "listen"]).await.shown(&house), @r"
+    qq 0.1.0 is failed
+    qq is failed: it trapped five times in ten minutes
+    qq asks for listen: `waiter plugin grant qq listen` allows it
+    --- exit code 0
+    ");
+    insta::assert_snapshot!(run(&house, &["plugin", "unload", "none"]).await.shown(&house), @r#"
+    --- stderr
+    there is no plugin "none"
+    --- exit code 1
+    "#);
+    assert_eq!(run(&house, &["plugin", "list", "--json"]).await.json()[1]["state"], "failed");
+    let problem = run(&house, &["plugin", "unload", "none", "--json"]).await;
+    assert_eq!((problem.json()["status"].clone(), problem.code), (json!(404), 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tools_are_listed_and_called() {
+    let house = House::open().await;
+    insta::assert_snapshot!(run(&house, &["tools"]).await.shown(&house), @r"
+    NAME  OF    EFFECT  FOR     DESCRIPTION
+    calc  calc  read    member  Reckons, 也会算术
+    --- exit code 0
+    ");
+    // What a tool wrote for the terminal to obey is shown instead.
+    insta::assert_snapshot!(run(&house, &["tools", "call", "calc", r#"{"a":1}"#]).await.shown(&house), @r"
+    3␛[2J
+    --- exit code 0
+    ");
+    insta::assert_snapshot!(run(&house, &["tools", "call", "sad"]).await.shown(&house), @r"
+    it did not work
+    --- exit code 1
+    ");
+    insta::assert_snapshot!(run(&house, &["tools", "call", "shy", "{}"]).await.shown(&house), @r"
+    --- stderr
+    http is not granted: GET https://example.org
+    hint: waiter plugin grant shy http
+    --- exit code 1
+    ");
+    let exact = r#"{"a":1.00000000000000000000000001}"#;
+    let called = run_with(&house, &["tools", "call", "echo", "-"], exact).await;
+    assert_eq!(called.stdout.trim(), exact);
+    let called = run(&house, &["--json", "tools", "call", "echo", exact]).await;
+    assert!(called.stdout.contains(exact), "{}", called.stdout);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn settings_are_shown_and_changed() {
+    let house = House::open().await;
+    let secret = homeagent_settings::Declaration::new(
+        "plugin.qq.access_token",
+        homeagent_settings::Kind::Secret,
+        serde_json::Value::Null,
+        "What NapCat 显示",
+    );
+    house.settings.declare_plugin("qq", vec![secret]).unwrap();
+    let key = "core.agent.turn_seconds";
+    insta::assert_snapshot!(run(&house, &["settings", "set", key, "5min"]).await.shown(&house), @r"
+    core.agent.turn_seconds is 300 s
+    --- exit code 0
+    ");
+    insta::assert_snapshot!(run(&house, &["settings", "get", key]).await.shown(&house), @r"
+    300
+    --- exit code 0
+    ");
+    insta::assert_snapshot!(run(&house, &["settings", "unset", key]).await.shown(&house), @r"
+    core.agent.turn_seconds is 600 s, its default
+    --- exit code 0
+    ");
+    insta::assert_snapshot!(run(&house, &["settings", "set", key, "-5"]).await.shown(&house), @r#"
+    --- stderr
+    "core.agent.turn_seconds" can't be "-5": allowed is a time from 1 s to 86400 s, such as 1 or "10s"
+    --- exit code 1
+    "#);
+    insta::assert_snapshot!(run(&house, &["settings", "get", "core.agent.turn"]).await.shown(&house), @r#"
+    --- stderr
+    there is no setting "core.agent.turn"; did you mean "core.agent.rounds"?
+    hint: `waiter settings list` shows all settings
+    --- exit code 1
+    "#);
+    let token = "plugin.qq.access_token";
+    insta::assert_snapshot!(run_with(&house, &["settings", "set", token, "-"], "s3cret-s3cret\n").await.shown(&house), @r"
+    plugin.qq.access_token is set
+    --- exit code 0
+    ");
+    assert_eq!(house.secrets.get(token).unwrap().unwrap().expose(), "s3cret-s3cret");
+    let listen = ["settings", "set", "core.gateway.listen", "127.0.0.1:8687"];
+    insta::assert_snapshot!(run(&house, &listen).await.shown(&house), @r"
+    core.gateway.listen is 127.0.0.1:8687; it takes effect when the gateway restarts
+    --- exit code 0
+    ");
+    let list = run(&house, &["settings", "list"]).await;
+    let some: Vec<&str> = list.stdout.lines().filter(|line| line.contains("gateway") || line.contains("qq")).collect();
+    insta::assert_snapshot!(some.join("\n"), @r"
+    core.gateway.body_bytes             1048576 bytes             The largest request body the API reads
+    core.gateway.listen                 127.0.0.1:8687   changed  Where the API and the web page listen
+    plugin.qq.access_token              set              changed  What NapCat 显示
+    ");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sources_are_looked_after() {
+    let house = House::open().await;
+    insta::assert_snapshot!(run(&house, &["source", "list"]).await.shown(&house), @r"
+    no sources; `waiter source add NAME --adapter A --model M --key-env VAR` adds one
+    --- exit code 0
+    ");
+    let add = ["source", "add", "main", "--adapter", "vendor", "--model", "m", "--key-stdin", "--option", "a=b=c"];
+    insta::assert_snapshot!(run_with(&house, &add, "sk-123456\n").await.shown(&house), @r"
+    main is added: vendor with m at https://api.vendor.example/v1, a=b=c; its key is set
+    --- exit code 0
+    ");
+    assert_eq!(house.secrets.get("source.main.key").unwrap().unwrap().expose(), "sk-123456");
+    let add = ["source", "add", "spare", "--adapter", "parrot", "--line", "main"];
+    insta::assert_snapshot!(run(&house, &add).await.shown(&house), @r"
+    spare is added: parrot with parrot-1 at offline:; its key is not set
+    --- exit code 0
+    ");
+    insta::assert_snapshot!(run(&house, &["source", "use", "spare"]).await.shown(&house), @r"
+    spare is tried first: parrot with parrot-1 at offline:; its key is not set
+    --- exit code 0
+    ");
+    insta::assert_snapshot!(run(&house, &["source", "list"]).await.shown(&house), @r"
+    LINE  NAME   ADAPTER  MODEL     KEY      STATE  BASE URL
+    main  spare  parrot   parrot-1  not set  ready  offline:
+    main  main   vendor   m         set      ready  https://api.vendor.example/v1
+    --- exit code 0
+    ");
+    let test = run(&house, &["source", "test", "spare", "--json"]).await;
+    assert_eq!((test.json()["ok"].clone(), test.code), (json!(true), 0));
+    let add = ["source", "add", "broken", "--adapter", "vendor", "--model", "m", "--base-url", "http://127.0.0.1:1"];
+    assert_eq!(run(&house, &add).await.code, 0);
+    let test = run(&house, &["source", "test", "broken"]).await;
+    assert_eq!(test.code, 1, "{}", test.stdout);
+    insta::assert_snapshot!(run(&house, &["source", "remove", "main"]).await.shown(&house), @r"
+    main is removed, and its key with it
+    --- exit code 0
+    ");
+    let unset = ["source", "add", "x", "--adapter", "vendor", "--key-env", "NO_SUCH_VARIABLE"];
+    insta::assert_snapshot!(run(&house, &unset).await.shown(&house), @r"
+    --- stderr
+    the environment variable NO_SUCH_VARIABLE is not set
+    --- exit code 1
+    ");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_turn_is_sent_and_its_reply_printed() {
+    let house = House::open().await;
+    insta::assert_snapshot!(run(&house, &["send", "good", "morning"]).await.shown(&house), @r"
+    you said: good morning
+    --- exit code 0
+    ");
+    insta::assert_snapshot!(run_with(&house, &["send", "-"], "two\nlines\n").await.shown(&house), @r"
+    you said: two
+    lines
+    --- exit code 0
+    ");
+    insta::assert_snapshot!(run(&house, &["send", "evil \u{1b}]0;pwned\u{7}"]).await.shown(&house), @r"
+    you said: evil ␛]0;pwned␇
+    --- exit code 0
+    ");
+    assert_eq!(run(&house, &["--json", "send", "x"]).await.json()["reply"], "you said: x");
+    insta::assert_snapshot!(run(&house, &["send", "busy"]).await.shown(&house), @r"
+    --- stderr
+    busy: try again later
+    --- exit code 1
+    ");
+    assert_eq!(run(&house, &["send"]).await.code, 2);
+    assert_eq!(run(&house, &["dance"]).await.code, 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn turns_are_stopped() {
+    let house = House::open().await;
+    insta::assert_snapshot!(run(&house, &["stop"]).await.shown(&house), @r"
+    nothing was running
+    --- exit code 0
+    ");
+    let turn = start(house.home.path(), &["send", "wait"]);
+    // Until it runs there is nothing to stop.
+    loop {
+        let stopped = run(&house, &["stop", "--json"]).await.json();
+        if stopped["stopped"] == json!(["run-1"]) {
+            break;
+        }
+    }
+    insta::assert_snapshot!(end(turn).await.shown(&house), @r"
+    --- stderr
+    the turn run-1 failed: the owner stopped it
+    --- exit code 1
+    ");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_are_shown() {
+    let house = House::open().await;
+    insta::assert_snapshot!(run(&house, &["runs"]).await.shown(&house), @r"
+    no runs
+    --- exit code 0
+    ");
+    let session = house.journal.current_session("cli:主人").await.unwrap();
+    let run_id = house.journal.start_run(&session, "cli:主人", "cli:主人", &[]).await.unwrap();
+    house
+        .journal
+        .finish_run(&run_id, RunStatus::Failed, Some("failed"), Some("no model answers"), json!({}))
+        .await
+        .unwrap();
+    let list = run(&house, &["runs", "list", "--limit", "5"]).await;
+    assert!(list.stdout.contains(&run_id) && list.stdout.contains("failed: no model answers"), "{}", list.stdout);
+    let shown = run(&house, &["runs", "show", &run_id]).await;
+    assert!(shown.stdout.contains("run_started") && shown.stdout.contains("cli:主人"), "{}", shown.stdout);
+    insta::assert_snapshot!(run(&house, &["runs", "show", "none"]).await.shown(&house), @r#"
+    --- stderr
+    there is no run "none"
+    hint: `waiter runs list` shows the last runs
+    --- exit code 1
+    "#);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn recordings_go_through_an_adapter() {
+    let house = House::open().await;
+    let file = house.home.path().join("recorded");
+    std::fs::write(&file, "data: one \n\ndata: two\n\n").unwrap();
+    let file = file.display().to_string();
+    insta::assert_snapshot!(run(&house, &["adapter", "try", "parrot", &file, "--chunk", "1"]).await.shown(&house), @r#"
+    {"text":"one two","reasoning":"","tool_calls":[{"id":"1","name":"add","arguments":{"a":1.000000000000000000001}}],"finish":"tool_calls","usage":null,"error":null}
+    --- exit code 0
+    "#);
+    insta::assert_snapshot!(run(&house, &["adapter", "try", "none", &file]).await.shown(&house), @r"
+    --- stderr
+    there is no adapter `none`; at hand are: parrot, vendor
+    --- exit code 1
+    ");
+    assert_eq!(run(&house, &["adapter", "try", "parrot", &file, "--chunk", "0"]).await.code, 2);
+    assert_eq!(run(&house, &["adapter", "try", "parrot", "/nowhere/at/all"]).await.code, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_daemon_the_sentence_says_which_socket() {
+    let house = House::open().await;
+    let House { gateway, home, .. } = house;
+    gateway.shutdown().await;
+    let outcome = end(start(home.path(), &["status"])).await;
+    assert_eq!(outcome.code, 3);
+    assert!(outcome.stdout.is_empty());
+    let socket = home.path().join("homed.sock").display().to_string();
+    assert!(outcome.stderr.contains(&socket) && outcome.stderr.contains("is `homed` running?"), "{}", outcome.stderr);
+    let outcome = end(start(home.path(), &["--json", "status"])).await;
+    assert_eq!((outcome.json()["type"].clone(), outcome.code), (json!("urn:homeagent:problem:unreachable"), 3));
+    let outcome = end(start(home.path(), &[])).await;
+    assert_eq!(outcome.code, 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_daemon_says_how_it_is() {
+    let house = House::open().await;
+    let status = run(&house, &["status"]).await;
+    let stable: Vec<&str> =
+        status.stdout.lines().filter(|line| !line.starts_with("homed ") && !line.starts_with("url")).collect();
+    insta::assert_snapshot!(stable.join("\n").replace(&house.home.path().display().to_string(), "HOME"), @r"
+    home     HOME
+    agent    running; turns since its start: 0; inputs that wait: 0
+    plugins  1 live
+             qq is failed: it trapped five times in ten minutes
+    sources  none; `waiter source add` adds one
+    ");
+    assert_eq!(run(&house, &["status", "--json"]).await.json()["name"], "homed");
+}

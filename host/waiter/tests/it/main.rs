@@ -1,0 +1,17 @@
+//! `waiter` as a program, against a real gateway with fakes behind it.
+
+#![allow(
+    clippy::unwrap_used,
+    missing_docs,
+    dead_code,
+    unreachable_pub,
+    reason = "tests, and fakes shared with the gateway's"
+)]
+
+mod chat;
+mod commands;
+#[path = "../../../gateway/tests/it/fakes.rs"]
+mod fakes;
+#[path = "../../../gateway/tests/it/house.rs"]
+mod house;
+mod program;
