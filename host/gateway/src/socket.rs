@@ -1,6 +1,6 @@
 //! The unix socket in the data folder.
 
-use std::fs::{self, File, Permissions, TryLockError};
+use std::fs::{self, Permissions};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -11,8 +11,6 @@ use tokio::net::UnixListener;
 /// The socket while this daemon serves on it. Dropping it removes the file.
 pub(crate) struct Seat {
     path: PathBuf,
-    /// Held as long as the daemon serves: whoever has it may remove what an earlier daemon left behind.
-    _lock: File,
 }
 
 /// Why there is no unix socket.
@@ -49,10 +47,10 @@ pub enum SocketError {
 /// Makes the socket, closed to others from its first moment, in the place of one that a dead daemon left behind.
 pub(crate) fn take(home: &Path) -> Result<(UnixListener, Seat), SocketError> {
     let path = socket_path(home);
-    let lock = lock(home)?;
     match fs::symlink_metadata(&path) {
         Ok(found) if !found.file_type().is_socket() => return Err(SocketError::InTheWay { path }),
-        // The lock says that no daemon of ours is there; a file system without locks says nothing.
+        // The daemon locks its data folder before it comes here, so somebody who answers is no daemon that knows of the
+        // lock; whoever it is, its socket is not ours to take.
         Ok(_) if connect(&path).is_ok() => {
             return Err(SocketError::Taken { home: home.to_path_buf() });
         }
@@ -65,7 +63,7 @@ pub(crate) fn take(home: &Path) -> Result<(UnixListener, Seat), SocketError> {
     let fresh = path.with_extension("new");
     let listener = bind_closed(&fresh)
         .and_then(|listener| fs::rename(&fresh, &path).map_err(refused("renaming", &fresh)).map(|()| listener))?;
-    let seat = Seat { path, _lock: lock };
+    let seat = Seat { path };
     Ok((listener, seat))
 }
 
@@ -84,17 +82,6 @@ fn bind_closed(path: &Path) -> Result<UnixListener, SocketError> {
         .map_err(refused("listening on", path))
 }
 
-fn lock(home: &Path) -> Result<File, SocketError> {
-    let path = home.join("homed.lock");
-    let file = File::options().create(true).append(true).open(&path).map_err(refused("opening", &path))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(SocketError::Taken { home: home.to_path_buf() }),
-        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(file),
-        Err(TryLockError::Error(error)) => Err(refused("locking", &path)(error)),
-    }
-}
-
 fn refused(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> SocketError + use<> {
     let path = path.to_path_buf();
     move |source| SocketError::Refused { path, doing, source }
@@ -102,7 +89,7 @@ fn refused(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Socket
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        // The lock is still held, so the socket is still ours. If it is gone already, so much the better.
+        // If it is gone already, so much the better.
         let _ = fs::remove_file(&self.path);
     }
 }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::daemon::{Daemon, StartError};
 
@@ -72,7 +72,8 @@ fn merged(inner: Run, outer: Run) -> Run {
 
 async fn serve(run: Run, chat: bool) -> Result<(), StartError> {
     let home = run.home.or_else(homeagent_home::default_home).ok_or(StartError::NoHome)?;
-    let stopped = stop_signal();
+    // In a chat, Ctrl-C is the chat's: it stops a turn.
+    let stopped = stop_signal(!chat);
     let daemon = Daemon::start(&home, run.listen, chat).await?;
     println!("homed ready http://{}", daemon.address());
     // Whoever waits for the line may have gone; the daemon serves all the same.
@@ -93,22 +94,28 @@ async fn serve(run: Run, chat: bool) -> Result<(), StartError> {
     Ok(())
 }
 
-/// Resolves at the first SIGTERM or SIGINT. The handlers are set up at once, so that no signal is missed meanwhile.
-fn stop_signal() -> impl Future<Output = ()> {
-    let signals = [SignalKind::terminate(), SignalKind::interrupt()].map(signal);
+/// Resolves at the first SIGTERM, or SIGINT where that means the daemon. The handlers are set up at once, so that no
+/// signal is missed meanwhile.
+fn stop_signal(interrupt_too: bool) -> impl Future<Output = ()> {
+    let terminate = signal(SignalKind::terminate());
+    let interrupt = interrupt_too.then(|| signal(SignalKind::interrupt()));
     async move {
-        let [terminate, interrupt] = signals;
-        match (terminate, interrupt) {
-            (Ok(mut terminate), Ok(mut interrupt)) => {
-                tokio::select! {
-                    _ = terminate.recv() => {}
-                    _ = interrupt.recv() => {}
-                }
-            }
-            _ => {
-                tracing::warn!("signals can't be caught; the daemon ends only when it is killed");
-                std::future::pending().await
-            }
+        tokio::select! {
+            () = caught(Some(terminate)) => {}
+            () = caught(interrupt) => {}
         }
+    }
+}
+
+async fn caught(signal: Option<std::io::Result<Signal>>) {
+    match signal {
+        Some(Ok(mut signal)) => {
+            signal.recv().await;
+        }
+        Some(Err(error)) => {
+            tracing::warn!(%error, "a signal can't be caught; the daemon has to be killed");
+            std::future::pending().await
+        }
+        None => std::future::pending().await,
     }
 }

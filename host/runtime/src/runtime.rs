@@ -63,7 +63,8 @@ struct Inner {
     services: Arc<Services>,
     adapters: Arc<AdapterShelf>,
     slots: RwLock<BTreeMap<String, Slot>>,
-    refused: Mutex<BTreeMap<String, PluginStatus>>,
+    /// Packages that do not run: refused ones with the reason, and those that were unloaded.
+    idle: Mutex<BTreeMap<String, PluginStatus>>,
     bundled: Vec<Bundled>,
     plugins: PathBuf,
     /// Loads, reloads and unloads happen one at a time.
@@ -111,7 +112,7 @@ impl Runtime {
             engine,
             services,
             slots: RwLock::default(),
-            refused: Mutex::default(),
+            idle: Mutex::default(),
             bundled: parts.bundled,
             plugins: parts.plugins,
             changing: tokio::sync::Mutex::new(()),
@@ -222,7 +223,7 @@ impl Inner {
         } else {
             self.load_plugin(package).await?;
         }
-        self.refused.lock().unwrap_or_else(PoisonError::into_inner).remove(&name);
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).remove(&name);
         Ok(())
     }
 
@@ -307,7 +308,7 @@ impl Inner {
             missing: Vec::new(),
             tools: Vec::new(),
         };
-        self.refused.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), status);
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), status);
     }
 
     fn status(&self, name: &str) -> Result<PluginStatus, CallError> {
@@ -320,8 +321,8 @@ impl Inner {
         let mut all: Vec<_> =
             self.slots.read().unwrap_or_else(PoisonError::into_inner).values().map(Slot::status).collect();
         all.extend(self.adapters.status());
-        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        for status in refused.values() {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        for status in idle.values() {
             if !all.iter().any(|running| running.name == status.name) {
                 all.push(status.clone());
             }
@@ -421,7 +422,10 @@ impl PluginAdmin for Runtime {
         let _one_at_a_time = self.inner.changing.lock().await;
         let slot = self.inner.slots.write().unwrap_or_else(PoisonError::into_inner).remove(name);
         match slot {
-            Some(slot) => stop(&slot).await,
+            Some(slot) => {
+                stop(&slot).await;
+                self.inner.idle.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), slot.status());
+            }
             None if self.inner.adapters.unload(name) => {}
             None => return Err(CallError::NotFound(format!("the plugin {name} is not loaded"))),
         }

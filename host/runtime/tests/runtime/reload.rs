@@ -56,6 +56,7 @@ async fn unloading_takes_everything_back_and_loading_brings_it_again() {
     assert!(house.tools().is_empty());
     let error = house.call("counter", "count", "{}").await.expect_err("it is gone");
     assert!(matches!(error, CallError::NotFound(_)), "{error:?}");
+    assert_eq!(house.state("counter"), "unloaded");
     house.runtime.load("counter").await.expect("it is still installed");
     assert_eq!(house.call("counter", "count", "{}").await, Ok("1".into()));
     assert!(house.runtime.load("counter").await.is_err(), "it is loaded already");
