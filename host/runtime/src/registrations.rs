@@ -121,3 +121,71 @@ fn check_names(slots: &BTreeMap<String, Registered>, slot: &str, wanted: &Descri
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use homeagent_types::{ChannelDefinition, Effect, OutputCapabilities};
+
+    use super::*;
+
+    fn descriptor(name: &str, tool: &str, channel: &str, listener: &str) -> Descriptor {
+        Descriptor {
+            name: name.into(),
+            version: "1".into(),
+            summary: String::new(),
+            tools: vec![ToolDefinition {
+                name: tool.into(),
+                description: String::new(),
+                parameters: serde_json::json!({ "type": "object" }),
+                effect: Effect::Read,
+                min_role: None,
+                stateless: false,
+                no_memory: false,
+                cleaner: None,
+                timeout_ms: None,
+                meta: Vec::new(),
+            }],
+            stages: Vec::new(),
+            events: Vec::new(),
+            channels: vec![ChannelDefinition {
+                name: channel.into(),
+                description: String::new(),
+                capabilities: OutputCapabilities::TEXT,
+                help: String::new(),
+                streaming: false,
+                meta: Vec::new(),
+            }],
+            listeners: vec![listener.into()],
+            meta: Vec::new(),
+        }
+    }
+
+    fn grants(plugin: &str) -> (tempfile::TempDir, GrantTable) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let database = homeagent_settings::Database::open(folder.path().join("db")).expect("a new database");
+        let stored = homeagent_settings::Grants::open(&database).expect("new grants");
+        let table = GrantTable::new(plugin.into(), stored);
+        table.ask(["tools", "output", "listen"].map(String::from), true);
+        (folder, table)
+    }
+
+    #[test]
+    fn a_name_that_is_taken_is_refused_with_both_owners_and_nothing_changes() {
+        let registrations = Registrations::default();
+        let (_one, first) = grants("first");
+        let (_two, second) = grants("second");
+        registrations.put("first", Arc::new(descriptor("first", "add", "tv", "chat")), first).expect("nobody has them");
+        let clashes = [("add", "x", "y", "tool add"), ("x", "tv", "y", "channel tv"), ("x", "y", "chat", "listener chat")];
+        for (tool, channel, listener, words) in clashes {
+            let wanted = Arc::new(descriptor("second", tool, channel, listener));
+            let refused = registrations.put("second", wanted, second.clone()).expect_err("the first has it");
+            assert!(refused.contains(words) && refused.contains("first") && refused.contains("second"), "{refused}");
+        }
+        assert_eq!(registrations.offers().tools.len(), 1);
+        registrations.put("second", Arc::new(descriptor("second", "mul", "radio", "door")), second).expect("all free");
+        let refused = registrations.replace_tools("second", descriptor("second", "add", "", "").tools);
+        assert!(refused.is_err_and(|words| words.contains("first")));
+        let names: Vec<_> = registrations.offers().tools.iter().map(|tool| tool.item.name.clone()).collect();
+        assert_eq!(names, ["add", "mul"]);
+    }
+}

@@ -35,8 +35,9 @@ pub enum CallError {
     /// The deadline passed.
     #[error("it took longer than it may")]
     Timeout,
-    /// Nothing happened; the same call may succeed a moment later.
-    #[error("it was interrupted before anything happened; try again")]
+    /// The callee was lost or replaced before it answered; the same call may succeed a moment later. Never the answer
+    /// to a message that may have been sent.
+    #[error("the plugin was started anew before it answered; the call may be tried again")]
     Retryable,
     /// Anything else, in words.
     #[error("{0}")]

@@ -145,12 +145,13 @@ pub enum ToPeer {
 
 /// A connection that the host holds for a slot. The slot's side stays where it is when the instance is replaced.
 #[async_trait]
-pub trait Connection: Send {
+pub trait Connection: Send + Sync {
     /// Hands a frame to the slot. Waits while the slot's queue is full; an error says why the connection has to go.
-    async fn receive(&mut self, frame: Frame) -> Result<(), CallError>;
+    /// What the slot wants done is to be read meanwhile: it may wait for that before it reads on.
+    async fn receive(&self, frame: Frame) -> Result<(), CallError>;
 
     /// What the slot wants done next; `None` when the slot is gone. Cancel-safe.
-    async fn next(&mut self) -> Option<ToPeer>;
+    async fn next(&self) -> Option<ToPeer>;
 
     /// Tells the slot that the other side is gone. Dropping does the same with a general reason.
     async fn closed(self: Box<Self>, reason: String);

@@ -7,6 +7,8 @@ use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
 use axum::http::StatusCode;
 use axum::response::Response;
+use futures::stream::{SplitSink, SplitStream};
+use futures::{SinkExt as _, StreamExt as _};
 use homeagent_types::CallError;
 use homeagent_types::ports::{Connection, Frame, ToPeer};
 use serde::Deserialize;
@@ -74,9 +76,12 @@ enum End {
     Gone(String),
 }
 
-async fn relay(mut socket: WebSocket, mut slot: Box<dyn Connection>, stopping: CancellationToken) {
+async fn relay(socket: WebSocket, slot: Box<dyn Connection>, stopping: CancellationToken) {
+    let (mut to_client, mut from_client) = socket.split();
+    // The two ways go on beside each other: a slot may wait for its frames to be taken before it takes the client's.
     let end = tokio::select! {
-        end = exchange(&mut socket, slot.as_mut()) => end,
+        end = outward(&mut to_client, &*slot) => end,
+        end = inward(&mut from_client, &*slot) => end,
         () = stopping.cancelled() => End::Close(close_code::AWAY, "homed is stopping".to_owned()),
     };
     let reason = match end {
@@ -84,7 +89,7 @@ async fn relay(mut socket: WebSocket, mut slot: Box<dyn Connection>, stopping: C
         End::Close(code, reason) => {
             let frame = CloseFrame { code, reason: shorten(&reason).into() };
             // A client that does not listen any more misses the reason.
-            let said = socket.send(Message::Close(Some(frame)));
+            let said = to_client.send(Message::Close(Some(frame)));
             let _ = tokio::time::timeout(Duration::from_secs(1), said).await;
             reason
         }
@@ -92,37 +97,35 @@ async fn relay(mut socket: WebSocket, mut slot: Box<dyn Connection>, stopping: C
     slot.closed(reason).await;
 }
 
-async fn exchange(socket: &mut WebSocket, slot: &mut dyn Connection) -> End {
+async fn outward(to_client: &mut SplitSink<WebSocket, Message>, slot: &dyn Connection) -> End {
     loop {
-        let ended = tokio::select! {
-            wanted = slot.next() => to_client(socket, wanted).await,
-            message = socket.recv() => to_slot(slot, message).await,
+        let message = match slot.next().await {
+            Some(ToPeer::Frame(Frame::Text(text))) => Message::Text(text.into()),
+            Some(ToPeer::Frame(Frame::Binary(bytes))) => Message::Binary(bytes.into()),
+            Some(ToPeer::Close(reason)) => return End::Close(close_code::NORMAL, reason),
+            None => {
+                let reason = "the plugin that holds the chat was unloaded";
+                return End::Close(close_code::RESTART, reason.to_owned());
+            }
         };
-        if let Err(end) = ended {
+        // Not reading the slot's further frames meanwhile is the back-pressure on it.
+        match tokio::time::timeout(SLOWEST, to_client.send(message)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => return End::Gone(format!("the client is gone: {error}")),
+            Err(_) => return End::Gone("the client does not read".to_owned()),
+        }
+    }
+}
+
+async fn inward(from_client: &mut SplitStream<WebSocket>, slot: &dyn Connection) -> End {
+    loop {
+        if let Err(end) = to_slot(slot, from_client.next().await).await {
             return end;
         }
     }
 }
 
-async fn to_client(socket: &mut WebSocket, wanted: Option<ToPeer>) -> Result<(), End> {
-    let message = match wanted {
-        Some(ToPeer::Frame(Frame::Text(text))) => Message::Text(text.into()),
-        Some(ToPeer::Frame(Frame::Binary(bytes))) => Message::Binary(bytes.into()),
-        Some(ToPeer::Close(reason)) => return Err(End::Close(close_code::NORMAL, reason)),
-        None => {
-            let reason = "the plugin that holds the chat was unloaded";
-            return Err(End::Close(close_code::RESTART, reason.to_owned()));
-        }
-    };
-    // Not reading the slot's further frames meanwhile is the back-pressure on it.
-    match tokio::time::timeout(SLOWEST, socket.send(message)).await {
-        Ok(Ok(())) => Ok(()),
-        Ok(Err(error)) => Err(End::Gone(format!("the client is gone: {error}"))),
-        Err(_) => Err(End::Gone("the client does not read".to_owned())),
-    }
-}
-
-async fn to_slot(slot: &mut dyn Connection, message: Option<Result<Message, axum::Error>>) -> Result<(), End> {
+async fn to_slot(slot: &dyn Connection, message: Option<Result<Message, axum::Error>>) -> Result<(), End> {
     let frame = match message {
         Some(Ok(Message::Text(text))) => Frame::Text(text.as_str().to_owned()),
         Some(Ok(Message::Binary(bytes))) => Frame::Binary(bytes.into()),

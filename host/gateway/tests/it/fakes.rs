@@ -329,23 +329,23 @@ impl Listeners for FakeListeners {
         let (to_slot, frames) = mpsc::channel(self.room);
         let (to_peer, from_slot) = mpsc::unbounded_channel();
         let _ = ends.send(ChatEnd { attested, meta, frames, to_peer });
-        Ok(Box::new(FakeConnection { to_slot, from_slot }))
+        Ok(Box::new(FakeConnection { to_slot, from_slot: tokio::sync::Mutex::new(from_slot) }))
     }
 }
 
 struct FakeConnection {
     to_slot: mpsc::Sender<Result<Frame, String>>,
-    from_slot: mpsc::UnboundedReceiver<ToPeer>,
+    from_slot: tokio::sync::Mutex<mpsc::UnboundedReceiver<ToPeer>>,
 }
 
 #[async_trait]
 impl Connection for FakeConnection {
-    async fn receive(&mut self, frame: Frame) -> Result<(), CallError> {
+    async fn receive(&self, frame: Frame) -> Result<(), CallError> {
         self.to_slot.send(Ok(frame)).await.map_err(|_| CallError::NotLive)
     }
 
-    async fn next(&mut self) -> Option<ToPeer> {
-        self.from_slot.recv().await
+    async fn next(&self) -> Option<ToPeer> {
+        self.from_slot.lock().await.recv().await
     }
 
     async fn closed(self: Box<Self>, reason: String) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use homeagent_types::ports::{Connection, Frame, ToPeer};
 use homeagent_types::{CallError, Meta, Principal};
-use tokio::sync::mpsc;
+use tokio::sync::{Mutex, mpsc};
 
 use super::Slot;
 use super::job::Work;
@@ -24,7 +24,7 @@ enum FromPeer {
 /// What the transport holds.
 pub(crate) struct HeldConnection {
     to_slot: mpsc::Sender<FromPeer>,
-    from_slot: mpsc::Receiver<ToPeer>,
+    from_slot: Mutex<mpsc::Receiver<ToPeer>>,
 }
 
 /// Adds a connection to the slot and tells the instance of it.
@@ -32,12 +32,12 @@ pub(crate) fn open(slot: Slot, listener: &str, attested: Option<Principal>, meta
     let (id, from_slot) = slot.core.sockets.add(listener, attested, meta);
     let (to_slot, frames) = mpsc::channel(WAITING);
     tokio::spawn(pump(slot, id, frames));
-    HeldConnection { to_slot, from_slot }
+    HeldConnection { to_slot, from_slot: Mutex::new(from_slot) }
 }
 
 #[async_trait]
 impl Connection for HeldConnection {
-    async fn receive(&mut self, frame: Frame) -> Result<(), CallError> {
+    async fn receive(&self, frame: Frame) -> Result<(), CallError> {
         let length = match &frame {
             Frame::Text(text) => text.len(),
             Frame::Binary(bytes) => bytes.len(),
@@ -54,8 +54,8 @@ impl Connection for HeldConnection {
         }
     }
 
-    async fn next(&mut self) -> Option<ToPeer> {
-        self.from_slot.recv().await
+    async fn next(&self) -> Option<ToPeer> {
+        self.from_slot.lock().await.recv().await
     }
 
     async fn closed(self: Box<Self>, reason: String) {

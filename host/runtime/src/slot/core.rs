@@ -177,7 +177,7 @@ impl SlotCore {
         let culprit = on_stack.or_else(|| own.next().filter(|_| own.next().is_none()));
         let Some(culprit) = culprit else { return describe("a call") };
         let reason = describe(culprit.export);
-        culprit.verdict.get_or_init(|| reason.clone());
+        culprit.verdict.reason.get_or_init(|| reason.clone());
         reason
     }
 

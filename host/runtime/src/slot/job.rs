@@ -1,6 +1,7 @@
 //! A call into a component, as it waits in the slot and as an instance runs it.
 
 use std::future::Future;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -31,12 +32,20 @@ pub(crate) struct Job {
     /// The caller has its time-out at this moment, whatever the instance does.
     pub(crate) deadline: Instant,
     pub(crate) work: Work,
-    /// Filled when this call is what the instance was lost to; the caller holds the other end.
+    /// Filled when the instance is lost; the caller holds the other end.
     pub(crate) verdict: Verdict,
 }
 
-/// Why a call cost its instance, once that is known.
-pub(crate) type Verdict = Arc<OnceLock<String>>;
+/// What became of a call that was never answered.
+#[derive(Default)]
+pub(crate) struct Fate {
+    /// An instance began it, so part of it may have happened.
+    pub(crate) begun: AtomicBool,
+    /// Why the call cost its instance.
+    pub(crate) reason: OnceLock<String>,
+}
+
+pub(crate) type Verdict = Arc<Fate>;
 
 /// What is to be done.
 pub(crate) enum Work {
@@ -63,6 +72,12 @@ impl Work {
             Work::Frames { .. } => "socket-handler.on-frames",
             Work::Closed { .. } => "socket-handler.on-close",
         }
+    }
+
+    /// Whether the same call may be made again when it is not known how far it came. A message may not: it might be
+    /// said twice.
+    pub(crate) fn may_be_repeated(&self) -> bool {
+        !matches!(self, Work::Deliver { .. })
     }
 
     fn cause_mut(&mut self) -> Option<&mut Cause> {
@@ -135,6 +150,7 @@ impl AccessorTask<InstanceState> for JobTask {
             task: None,
             verdict: job.verdict,
         };
+        running.verdict.begun.store(true, Ordering::Release);
         let _guard = slot.begin(job.id, running);
         let call = Call { accessor, slot: &slot, job: job.id, export, largest_output };
         match job.work {

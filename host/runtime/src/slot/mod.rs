@@ -87,7 +87,7 @@ impl Slot {
         self.core.calls.fetch_add(1, Ordering::Relaxed);
         let (reply, answer) = oneshot::channel();
         let work = work(reply);
-        let export = work.export();
+        let (export, repeatable) = (work.export(), work.may_be_repeated());
         let verdict = Verdict::default();
         let job = Job { id: self.core.next_job(), deadline, work, verdict: Arc::clone(&verdict) };
         let outcome = match tokio::time::timeout_at(deadline.into(), self.jobs.send(job)).await {
@@ -96,8 +96,12 @@ impl Slot {
             Ok(Ok(())) => match tokio::time::timeout_at(deadline.into(), answer).await {
                 Err(_) => Err(CallError::Timeout),
                 // Lost with its instance, or with the queue of a slot that has failed.
-                Ok(Err(_)) => match verdict.get() {
+                Ok(Err(_)) => match verdict.reason.get() {
                     Some(reason) => Err(CallError::Other(reason.clone())),
+                    None if !repeatable && verdict.begun.load(Ordering::Acquire) => Err(CallError::Other(format!(
+                        "the plugin {} was lost in {export}; it is not known whether it was done",
+                        self.core.name
+                    ))),
                     None => self.check().and(Err(CallError::Retryable)),
                 },
                 Ok(Ok(outcome)) => outcome,

@@ -19,14 +19,14 @@ async fn connect(house: &House) -> Box<dyn Connection> {
     house.runtime.connect("chat", Some(house::owner()), meta).await.expect("cli holds the listener")
 }
 
-async fn frame(connection: &mut Box<dyn Connection>) -> serde_json::Value {
+async fn frame(connection: &dyn Connection) -> serde_json::Value {
     match connection.next().await {
         Some(ToPeer::Frame(Frame::Text(text))) => serde_json::from_str(&text).expect("frames are JSON"),
         other => panic!("expected a text frame, got {other:?}"),
     }
 }
 
-async fn say(connection: &mut Box<dyn Connection>, text: &str) -> serde_json::Value {
+async fn say(connection: &dyn Connection, text: &str) -> serde_json::Value {
     let say = serde_json::json!({ "type": "say", "text": text }).to_string();
     connection.receive(Frame::Text(say)).await.expect("the slot takes it");
     frame(connection).await
@@ -35,9 +35,9 @@ async fn say(connection: &mut Box<dyn Connection>, text: &str) -> serde_json::Va
 #[tokio::test]
 async fn what_is_said_reaches_the_agent_as_the_one_the_connection_vouches_for() {
     let house = with_cli().await;
-    let mut connection = connect(&house).await;
-    assert_eq!(frame(&mut connection).await["type"], "hello");
-    assert_eq!(say(&mut connection, "你好").await["type"], "accepted");
+    let connection = connect(&house).await;
+    assert_eq!(frame(&*connection).await["type"], "hello");
+    assert_eq!(say(&*connection, "你好").await["type"], "accepted");
     let submitted = house.mind.submitted.lock().expect("no panic").clone();
     let (source, attested, submission) = &submitted[0];
     assert_eq!((source.as_str(), submission.payload.text()), ("cli", "你好"));
@@ -47,13 +47,13 @@ async fn what_is_said_reaches_the_agent_as_the_one_the_connection_vouches_for() 
 #[tokio::test]
 async fn a_connection_stays_open_when_the_code_is_replaced() {
     let house = with_cli().await;
-    let mut connection = connect(&house).await;
-    assert_eq!(frame(&mut connection).await["type"], "hello");
+    let connection = connect(&house).await;
+    assert_eq!(frame(&*connection).await["type"], "hello");
     for round in 1..=5 {
         house.runtime.reload("cli").await.expect("the code is good");
-        let mut answer = say(&mut connection, "still there?").await;
+        let mut answer = say(&*connection, "still there?").await;
         while answer["type"] == "hello" {
-            answer = frame(&mut connection).await;
+            answer = frame(&*connection).await;
         }
         assert_eq!(answer["type"], "accepted");
         assert_eq!(house.mind.submitted.lock().expect("no panic").len(), round);
@@ -63,8 +63,8 @@ async fn a_connection_stays_open_when_the_code_is_replaced() {
 #[tokio::test]
 async fn unloading_the_plugin_closes_its_connections() {
     let house = with_cli().await;
-    let mut connection = connect(&house).await;
-    assert_eq!(frame(&mut connection).await["type"], "hello");
+    let connection = connect(&house).await;
+    assert_eq!(frame(&*connection).await["type"], "hello");
     house.runtime.unload("cli").await.expect("it is loaded");
     while let Some(ToPeer::Frame(_)) = connection.next().await {}
     let gone = house.runtime.connect("chat", None, Vec::new()).await;

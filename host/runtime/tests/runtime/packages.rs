@@ -32,7 +32,7 @@ async fn every_refused_package_is_listed_with_its_reason_and_the_others_run() {
 }
 
 #[tokio::test]
-async fn a_name_that_is_taken_is_refused_with_both_owners() {
+async fn a_component_that_calls_itself_otherwise_than_its_manifest_is_refused() {
     let house = house::empty();
     house.install("counter-one", "counter");
     let folder = house.install("counter-one", "other");
@@ -42,7 +42,6 @@ async fn a_name_that_is_taken_is_refused_with_both_owners() {
     let all = house.runtime.list();
     let other = all.iter().find(|status| status.name == "other").expect("it is listed");
     assert_eq!(other.state, "refused");
-    // Its component calls itself counter: that is said before any name is looked at.
     assert!(other.reason.as_deref().is_some_and(|it| it.contains("other") && it.contains("counter")), "{other:?}");
 }
 
