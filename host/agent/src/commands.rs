@@ -1,0 +1,179 @@
+//! What people say to the agent itself: `/new`, `/status`, `/model`, `/help` and `/stop` do not reach the model.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use homeagent_journal::{JournalError, RunStatus};
+use homeagent_types::{Input, OutputKind, Payload, Role};
+
+use crate::core::{self, Core};
+use crate::interrupt::{Stop, may_stop};
+use crate::outputs::{self, Route};
+use crate::queue::Queued;
+use crate::record::Record;
+use crate::result::{TurnError, TurnResult};
+use crate::watch::Watcher;
+
+/// How long a command's answer may take to be delivered.
+const DEADLINE: Duration = Duration::from_secs(10);
+
+/// A command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Command {
+    /// Begins a session: what was said before is not shown to the model any more.
+    New,
+    /// How the agent is.
+    Status,
+    /// Which model answers.
+    Model,
+    /// What commands there are.
+    Help,
+    /// Ends the turn that runs here.
+    Stop,
+}
+
+impl Command {
+    const ALL: [(Command, &str, Role, &str); 5] = [
+        (Command::New, "/new", Role::Member, "begin anew: what was said before is not looked at any more"),
+        (Command::Status, "/status", Role::Member, "what I am doing"),
+        (Command::Model, "/model", Role::Member, "which model answers"),
+        (Command::Help, "/help", Role::Guest, "this list"),
+        (Command::Stop, "/stop", Role::Guest, "stop what I am doing here"),
+    ];
+
+    fn row(self) -> (Command, &'static str, Role, &'static str) {
+        Self::ALL.into_iter().find(|(command, ..)| *command == self).unwrap_or(Self::ALL[3])
+    }
+}
+
+/// The command in a text that is nothing but a command.
+pub(crate) fn parse(text: &str) -> Option<Command> {
+    let word = text.trim();
+    Command::ALL.into_iter().find(|(_, name, ..)| word.eq_ignore_ascii_case(name)).map(|(command, ..)| command)
+}
+
+/// The command that an input is.
+pub(crate) fn of(input: &Input) -> Option<Command> {
+    match &input.payload {
+        Payload::Text(text) if input.kind == "message" && input.media.is_empty() => parse(text),
+        _ => None,
+    }
+}
+
+/// Carries a command out and answers it. The input is taken by a run of its own.
+pub(crate) async fn run(core: &Arc<Core>, item: Queued) {
+    let Queued { input, watcher, permit, .. } = item;
+    drop(permit);
+    let Some(command) = of(&input) else { return };
+    if let Err(error) = carry_out(core, command, &input, watcher).await {
+        tracing::error!(%error, "a command could not be carried out");
+    }
+}
+
+async fn carry_out(
+    core: &Arc<Core>,
+    command: Command,
+    input: &Input,
+    watcher: Option<Watcher>,
+) -> Result<(), JournalError> {
+    let conversation = input.conversation.to_string();
+    let principal = input.principal.to_string();
+    let ids = [input.id.clone()];
+    let record = match Record::begin(&core.journal, &conversation, &input.audience, &principal, &ids).await {
+        Ok(record) => record,
+        Err(error) => {
+            if let Some(watcher) = watcher {
+                let error = TurnError { code: "journal".to_owned(), text: error.to_string() };
+                watcher.finish(TurnResult { finish: "failed".to_owned(), error: Some(error), ..TurnResult::default() });
+            }
+            return Err(error);
+        }
+    };
+    let (_, name, least, _) = command.row();
+    let allowed = input.principal.role >= least;
+    let mut silent = false;
+    let reply = if !allowed {
+        format!("{name} needs the role {}.", least.as_str())
+    } else {
+        match command {
+            Command::Help => help(input.principal.role),
+            Command::Status => status(core),
+            Command::Model => model(core),
+            Command::New => {
+                core.contexts.take(&conversation);
+                core.journal.new_session(&conversation).await?;
+                "A new beginning: I no longer look at what was said here before.".to_owned()
+            }
+            Command::Stop => {
+                let (stopped, text) = stop(core, input);
+                // The turn itself says that it was stopped.
+                silent = stopped;
+                text
+            }
+        }
+    };
+    tracing::info!(command = name, principal, allowed, "command");
+    let mut result = TurnResult {
+        session: record.session.clone(),
+        run: record.run.clone().unwrap_or_default(),
+        reply: reply.clone(),
+        finish: "command".to_owned(),
+        ..TurnResult::default()
+    };
+    if !allowed {
+        result.error = Some(TurnError { code: "refused".to_owned(), text: reply.clone() });
+    }
+    if !silent && core.plugins.offers().channel(&input.conversation.channel).is_some() {
+        let route = Route { conversation: input.conversation.clone(), reply_route: input.reply_route.clone() };
+        let run = record.run.clone();
+        let output = route.output(run.as_deref(), OutputKind::Reply, reply);
+        let cause = core::cause(run, &input.conversation, &input.audience, input.principal.clone(), DEADLINE);
+        if let Err(error) = outputs::deliver(&*core.plugins, &record, output, &cause).await {
+            result.error = Some(TurnError { code: "not-delivered".to_owned(), text: error.to_string() });
+        }
+    }
+    let finished = record.finish(RunStatus::Completed, &result).await;
+    if let Some(watcher) = watcher {
+        watcher.finish(result);
+    }
+    finished
+}
+
+fn help(role: Role) -> String {
+    let rows = Command::ALL.into_iter().filter(|(_, _, least, _)| role >= *least);
+    let lines: Vec<String> = rows.map(|(_, name, _, what)| format!("{name} - {what}")).collect();
+    format!("Just write to me. I also know these words:\n{}", lines.join("\n"))
+}
+
+fn status(core: &Core) -> String {
+    let queued = core.queue().len();
+    let running = core.turns().len();
+    let ended = core.turns_ended.load(Ordering::Relaxed);
+    let tools = core.plugins.offers().tools.len();
+    format!(
+        "Turns running: {running}. Inputs waiting: {queued}. Turns since the start: {ended}. Tools of plugins: {tools}. \
+         {}",
+        model(core)
+    )
+}
+
+fn model(core: &Core) -> String {
+    match core.last_model() {
+        Some((source, model)) => format!("The last answer came from the model {model} of the source {source}."),
+        None => "No model has answered since the start.".to_owned(),
+    }
+}
+
+/// Ends the turn in the input's conversation, if its sender may; says what came of it.
+fn stop(core: &Core, input: &Input) -> (bool, String) {
+    let Some(turn) = core.turn_in(&input.conversation.to_string()) else {
+        return (false, "Nothing is running here.".to_owned());
+    };
+    if !may_stop(&input.principal, &turn.principal()) {
+        return (false, "This was asked by somebody else; a guest may only stop their own.".to_owned());
+    }
+    let by = input.principal.display_name.clone().unwrap_or_else(|| input.principal.to_string());
+    turn.stop(Stop::Asked { by });
+    (true, format!("Stopped the turn {}.", turn.run()))
+}

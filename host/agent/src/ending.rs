@@ -1,0 +1,199 @@
+//! The end of a turn: its last text goes out, or a notice that says why there is none.
+
+use std::sync::PoisonError;
+
+use homeagent_journal::{EventKind, RunStatus};
+use homeagent_types::stage::{Stage, StageData};
+use homeagent_types::{OutputKind, Shown};
+use serde_json::json;
+
+use crate::interrupt::Stop;
+use crate::outputs::{self, DeliveryError, Route};
+use crate::result::{TurnError, TurnResult};
+use crate::rounds::{Answer, assistant};
+use crate::stages::Ending;
+use crate::turn::{Closing, Ended, Turn};
+
+/// How a turn without an answer ends.
+struct Notice {
+    /// What the channel is told.
+    code: &'static str,
+    finish: &'static str,
+    status: RunStatus,
+    error: TurnError,
+}
+
+impl Notice {
+    fn new(code: &'static str, finish: &'static str, error: &str, text: String, status: RunStatus) -> Self {
+        Self { code, finish, status, error: TurnError { code: error.to_owned(), text } }
+    }
+}
+
+impl Turn {
+    /// Ends the turn: sends, records, tells those who wait, gives the window back.
+    pub(crate) async fn end(mut self, answer: Result<Answer, Ended>) -> TurnResult {
+        // From here on an interrupt starts a turn of its own; it was journaled when it came.
+        let broken = matches!(answer, Err(Ended::Journal(_)));
+        let sent = match answer {
+            Ok(answer) => self.emit(answer, true).await,
+            Err(Ended::Responded(text)) => self.respond(text).await,
+            Err(ended) => Err(ended),
+        };
+        let status = match sent {
+            Ok(()) => RunStatus::Completed,
+            Err(ended) => self.give_notice(ended).await,
+        };
+        let run = &self.result.run;
+        tracing::info!(run, finish = self.result.finish, rounds = self.result.tool_rounds, "turn ended");
+        let recorded = self.record.finish(status, &self.result).await;
+        if let Err(error) = &recorded {
+            tracing::error!(run, %error, "the end of a turn could not be recorded");
+        }
+        // A window that the journal may not agree with is rebuilt from it.
+        if !broken && recorded.is_ok() {
+            let mut context = self.context;
+            context.window.close();
+            context.window.strip_media();
+            self.core.contexts.give(&self.input.conversation.to_string(), context);
+        }
+        self.shower.finish(&self.result);
+        self.result
+    }
+
+    /// A handler has answered in the model's place.
+    async fn respond(&mut self, text: String) -> Result<(), Ended> {
+        self.add(assistant(text.clone()), json!({ "by": "plugin" })).await?;
+        self.emit(Answer { text, finish: "responded" }, false).await
+    }
+
+    /// Sends the last text, unless a tool has sent the answer already.
+    async fn emit(&mut self, answer: Answer, staged: bool) -> Result<(), Ended> {
+        let (route, answered) = {
+            let reply = self.reply.lock().unwrap_or_else(PoisonError::into_inner);
+            (reply.route.clone(), reply.answered())
+        };
+        let mut text = answer.text;
+        let send = answered.is_none() || !staged;
+        if send && staged {
+            text = self.last_look(text, &route).await?;
+        }
+        self.result.finish = answer.finish.to_owned();
+        if !send || route.conversation != self.input.conversation {
+            // What was shown of the text is not followed by a reply there.
+            self.shower.show(Shown::Void);
+        }
+        if send {
+            self.result.reply = text;
+            self.send_reply(&route).await?;
+        } else {
+            self.result.reply = answered.unwrap_or_default();
+        }
+        let data = StageData::Output { text: self.result.reply.clone(), conversation: route.conversation };
+        // Observers only: neither their failures nor a late stop undo what was sent.
+        let _ = self.stage(Stage::AfterOutput, data).await;
+        Ok(())
+    }
+
+    async fn last_look(&mut self, text: String, route: &Route) -> Result<String, Ended> {
+        let data = StageData::Output { text, conversation: route.conversation.clone() };
+        let verdict = self.stage(Stage::BeforeOutput, data).await?;
+        match (verdict.ending, verdict.data) {
+            (Some(Ending::Refused(reason)), _) => Err(Ended::Refused(reason)),
+            (Some(Ending::Responded(text)), _) | (None, StageData::Output { text, .. }) => Ok(text),
+            (None, _) => Ok(String::new()),
+        }
+    }
+
+    async fn send_reply(&mut self, route: &Route) -> Result<(), Ended> {
+        let channel = &route.conversation.channel;
+        let offered = self.core.plugins.offers().channel(channel).is_some();
+        if !offered && self.shower.watched() && *route == self.home() {
+            return Ok(());
+        }
+        let text = self.result.reply.clone();
+        let output = route.output(self.record.run.as_deref(), OutputKind::Reply, text);
+        match outputs::deliver(&*self.core.plugins, &self.record, output, &self.cause()).await {
+            Ok(_) => Ok(()),
+            Err(DeliveryError::Journal(error)) => Err(Ended::Journal(error)),
+            Err(error) => {
+                let text = format!("the reply was not delivered: {error}; it is in the history");
+                self.result.error = Some(TurnError { code: "not-delivered".to_owned(), text });
+                Ok(())
+            }
+        }
+    }
+
+    /// Says why there is no answer; returns the status of the run.
+    async fn give_notice(&mut self, ended: Ended) -> RunStatus {
+        let journal = matches!(ended, Ended::Journal(_));
+        if matches!(ended, Ended::Refused(_)) {
+            self.shower.show(Shown::Void);
+        }
+        let notice = self.notice(ended);
+        self.result.finish = notice.finish.to_owned();
+        if notice.status == RunStatus::Cancelled {
+            let payload = json!({ "finish": notice.finish, "reason": notice.error.text });
+            if let Err(error) = self.record.event(EventKind::Interrupted, payload).await {
+                tracing::error!(%error, "an interruption could not be recorded");
+            }
+        }
+        let route = self.home();
+        let kind = OutputKind::Notice(notice.code.to_owned());
+        let output = route.output(self.record.run.as_deref(), kind, notice.error.text.clone());
+        self.result.error = Some(notice.error);
+        let offers = self.core.plugins.offers();
+        let Some(offer) = offers.channel(&route.conversation.channel) else { return notice.status };
+        if journal {
+            // The journal is what failed: people are told all the same, once.
+            let _ = self.core.plugins.deliver(&offer.plugin, output, self.cause()).await;
+        } else {
+            let _ = outputs::deliver(&*self.core.plugins, &self.record, output, &self.cause()).await;
+        }
+        notice.status
+    }
+
+    fn notice(&self, ended: Ended) -> Notice {
+        let failed = |error: &str, text: String| Notice::new("failed", "failed", error, text, RunStatus::Failed);
+        match ended {
+            Ended::Responded(text) => failed("internal", text),
+            Ended::Refused(reason) => {
+                Notice::new("refused", "refused", "refused", format!("Refused: {reason}"), RunStatus::Completed)
+            }
+            Ended::Stopped(Stop::Asked { by }) => {
+                let text = format!("Stopped, as {by} asked.");
+                Notice::new("stopped", "stopped", "stopped", text, RunStatus::Cancelled)
+            }
+            Ended::Stopped(Stop::ShuttingDown) => {
+                let text = "I am shutting down and could not finish this. Please ask again later.".to_owned();
+                let code = "shutting-down";
+                Notice::new(code, code, code, text, RunStatus::Cancelled)
+            }
+            Ended::TimedOut => {
+                let seconds = self.limits.turn.as_secs();
+                let text = format!("This took longer than the {seconds} s an answer may take, so it was ended.");
+                Notice::new("failed", "timeout", "timeout", text, RunStatus::Failed)
+            }
+            Ended::Model(failure) => failed("model-failed", failure.sentence),
+            Ended::Overgrown(what) => {
+                failed("overgrown", format!("The model's {what} grew beyond what is allowed, so it was cut off."))
+            }
+            Ended::Journal(error) => failed("journal", format!("I can't write my journal, so I can't work: {error}")),
+        }
+    }
+}
+
+/// Closes a turn that panicked: its run fails, and those who wait are told.
+pub(crate) async fn close_panicked(core: &crate::core::Core, closing: Closing, mut result: TurnResult) {
+    let text = "Something inside me broke while I worked on this. It is in the log; please ask again.".to_owned();
+    result.finish = "failed".to_owned();
+    result.error = Some(TurnError { code: "internal".to_owned(), text: text.clone() });
+    if let Err(error) = closing.record.finish(RunStatus::Failed, &result).await {
+        tracing::error!(run = result.run, %error, "the end of a broken turn could not be recorded");
+    }
+    if core.plugins.offers().channel(&closing.route.conversation.channel).is_some() {
+        let kind = OutputKind::Notice("failed".to_owned());
+        let output = closing.route.output(closing.record.run.as_deref(), kind, text);
+        let _ = outputs::deliver(&*core.plugins, &closing.record, output, &closing.cause).await;
+    }
+    closing.shower.finish(&result);
+}

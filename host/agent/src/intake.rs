@@ -1,0 +1,235 @@
+//! The way of an input into the agent: journaled first, then queued; and the way out for those that no turn takes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use homeagent_journal::{Acceptance, EventKind, INPUT_ID, PendingInput};
+use homeagent_types::{Accepted, CallError, Conversation, Input, OutputKind, Principal, Role, Submission, now};
+use serde_json::json;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::Instant;
+
+use crate::commands::{self, Command};
+use crate::core::{self, Core};
+use crate::interrupt::is_urgent_timer;
+use crate::lifecycle::Phase;
+use crate::outputs::{self, Route};
+use crate::queue::Queued;
+use crate::record::{Record, audience_text};
+use crate::result::{TurnError, TurnResult};
+use crate::watch::Watcher;
+
+/// How long an input waits for a place in a full queue before it is told that the agent is busy.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How long a notice may take.
+const NOTICE_DEADLINE: Duration = Duration::from_secs(10);
+
+/// Whether an input waits its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Manner {
+    /// It does.
+    Waits,
+    /// It joins the turn that runs in its conversation.
+    Interrupts,
+}
+
+/// Completes a submission with what the host alone may say.
+pub(crate) fn input(core: &Core, source: &str, attested: Option<Principal>, submission: Submission) -> Input {
+    let principal = attested.unwrap_or_else(|| principal(core, source, &submission));
+    let conversation = Conversation { channel: source.to_owned(), peer: submission.peer };
+    Input {
+        id: uuid::Uuid::now_v7().to_string(),
+        source: source.to_owned(),
+        audience: conversation.audience(),
+        conversation,
+        principal,
+        kind: submission.kind,
+        payload: submission.payload,
+        media: submission.media,
+        reply_route: submission.reply_route,
+        received_at: submission.received_at.unwrap_or_else(now),
+        meta: submission.meta,
+    }
+}
+
+/// Who speaks: roles come from the owner's bindings only. A plugin that names itself is a plugin.
+pub(crate) fn principal(core: &Core, source: &str, submission: &Submission) -> Principal {
+    let user = &submission.user;
+    let bound = core.bindings.role_of(source, user).and_then(|role| Role::parse(&role));
+    let itself = user.is_empty() || user == source;
+    Principal {
+        namespace: source.to_owned(),
+        user: user.clone(),
+        role: bound.unwrap_or(if itself { Role::Plugin } else { Role::Guest }),
+        display_name: submission.display_name.clone(),
+    }
+}
+
+/// Journals an input and queues it. Once this has begun it is finished even if the caller goes away.
+pub(crate) async fn admit(
+    core: &Arc<Core>,
+    input: Input,
+    platform_id: Option<String>,
+    watcher: Option<Watcher>,
+    manner: Manner,
+) -> Result<Accepted, CallError> {
+    if *core.phase.borrow() != Phase::Running {
+        return Err(CallError::Other("the agent is not running: it is starting or shutting down".to_owned()));
+    }
+    let permit = place(core, &input.source).await?;
+    let core = Arc::clone(core);
+    let tasks = core.tasks.clone();
+    let task = tasks.spawn(async move { take(&core, input, platform_id, watcher, manner, permit).await });
+    task.await.unwrap_or_else(|_| Err(CallError::Other("the agent broke while it took this".to_owned())))
+}
+
+async fn place(core: &Core, channel: &str) -> Result<OwnedSemaphorePermit, CallError> {
+    let places = core.settings.integer("core.agent.input_queue").unwrap_or(1);
+    let places = core.places(channel, usize::try_from(places).unwrap_or(1));
+    match tokio::time::timeout(PATIENCE, places.acquire_owned()).await {
+        Ok(Ok(permit)) => Ok(permit),
+        _ => {
+            tracing::warn!(channel, "an input is turned away: its channel's queue is full");
+            Err(CallError::Busy)
+        }
+    }
+}
+
+async fn take(
+    core: &Arc<Core>,
+    input: Input,
+    platform_id: Option<String>,
+    watcher: Option<Watcher>,
+    manner: Manner,
+    permit: OwnedSemaphorePermit,
+) -> Result<Accepted, CallError> {
+    let conversation = input.conversation.to_string();
+    let key = platform_id.as_deref().map(|id| (input.source.as_str(), id));
+    let payload = serde_json::to_value(&input).map_err(|error| CallError::Invalid(error.to_string()))?;
+    let audience = audience_text(&input.audience);
+    let accepted = core.journal.accept_input(&conversation, &input.id, key, payload, &audience).await;
+    match accepted {
+        Err(error) => {
+            tracing::error!(%error, "an input could not be journaled, so it was not taken");
+            return Err(CallError::Other(format!("the input was not taken: {error}")));
+        }
+        Ok(Acceptance::Duplicate { input_id }) => return Ok(Accepted { input: input_id, duplicate: true }),
+        Ok(Acceptance::Accepted { .. }) => {}
+    }
+    let accepted = Accepted { input: input.id.clone(), duplicate: false };
+    let urgent = is_urgent_timer(&input) || (manner == Manner::Interrupts && input.principal.role == Role::Owner);
+    let item = Queued {
+        patient: manner == Manner::Waits && patient(core, &input),
+        urgent,
+        watcher,
+        permit: Some(permit),
+        arrived: Instant::now(),
+        input,
+    };
+    let command = commands::of(&item.input);
+    if command.is_some_and(|command| command != Command::New) {
+        // These do not wait for the turn that runs: they are about it.
+        let inner = Arc::clone(core);
+        core.tasks.spawn(Box::pin(async move { commands::run(&inner, item).await }));
+        return Ok(accepted);
+    }
+    let joins = manner == Manner::Interrupts && command.is_none();
+    let item = match core.turn_in(&conversation).filter(|_| joins) {
+        Some(turn) => match turn.offer(item) {
+            Ok(()) => return Ok(accepted),
+            Err(item) => *item,
+        },
+        None => item,
+    };
+    let pushed = core.queue().push(item);
+    match pushed {
+        Ok(()) => core.wake.notify_one(),
+        Err(item) => flush(core, *item).await,
+    }
+    Ok(accepted)
+}
+
+/// Whether the channel wants quick messages in a row to be waited for.
+fn patient(core: &Core, input: &Input) -> bool {
+    core.plugins
+        .offers()
+        .channel(&input.conversation.channel)
+        .is_some_and(|offer| offer.item.meta.iter().any(|(key, value)| key == "merge" && value == "wait"))
+}
+
+/// Queues what the last stop left behind.
+pub(crate) fn recovered(core: &Core, pending: Vec<PendingInput>) {
+    for pending in pending {
+        let input = match serde_json::from_value::<Input>(pending.payload) {
+            Ok(input) => input,
+            Err(error) => {
+                tracing::error!(input = pending.input_id, %error, "a waiting input in the journal can't be read");
+                continue;
+            }
+        };
+        let urgent = is_urgent_timer(&input);
+        let item = Queued { input, watcher: None, permit: None, arrived: Instant::now(), patient: false, urgent };
+        // The queue is open: the agent has not begun yet.
+        let _ = core.queue().push(item);
+    }
+}
+
+/// Puts interrupts that a turn did not take before what waits in their conversation.
+pub(crate) fn requeue(core: &Arc<Core>, items: Vec<Queued>) {
+    if items.is_empty() {
+        return;
+    }
+    let pushed = core.queue().push_front(items);
+    if let Err(items) = pushed {
+        let inner = Arc::clone(core);
+        core.tasks.spawn(async move {
+            for item in items {
+                flush(&inner, item).await;
+            }
+        });
+    }
+}
+
+/// Ends the waiting of an input because the agent stops; its sender is told.
+pub(crate) async fn flush(core: &Core, item: Queued) {
+    let code = "shutting-down";
+    let text = "I am shutting down and did not get to this. Please send it again later.";
+    let Queued { input, watcher, .. } = item;
+    let conversation = input.conversation.to_string();
+    let mut result = TurnResult {
+        finish: code.to_owned(),
+        error: Some(TurnError { code: code.to_owned(), text: text.to_owned() }),
+        ..TurnResult::default()
+    };
+    match Record::beside(&core.journal, &conversation, &input.audience, None).await {
+        Ok(record) => {
+            result.session.clone_from(&record.session);
+            let payload = json!({ INPUT_ID: input.id, "code": code });
+            if let Err(error) = record.event(EventKind::InputFlushed, payload).await {
+                tracing::error!(input = input.id, %error, "a flushed input could not be recorded; it is taken again");
+            }
+        }
+        Err(error) => tracing::error!(input = input.id, %error, "a waiting input could not be flushed"),
+    }
+    tell(core, &input, code, text).await;
+    if let Some(watcher) = watcher {
+        watcher.finish(result);
+    }
+}
+
+/// Sends a notice to where an input came from, where a plugin offers that channel.
+pub(crate) async fn tell(core: &Core, input: &Input, code: &str, text: &str) {
+    if core.plugins.offers().channel(&input.conversation.channel).is_none() {
+        return;
+    }
+    let conversation = input.conversation.to_string();
+    let route = Route { conversation: input.conversation.clone(), reply_route: input.reply_route.clone() };
+    let cause = core::cause(None, &input.conversation, &input.audience, input.principal.clone(), NOTICE_DEADLINE);
+    let output = route.output(None, OutputKind::Notice(code.to_owned()), text.to_owned());
+    match Record::beside(&core.journal, &conversation, &input.audience, None).await {
+        // A failure is in the journal and the log.
+        Ok(record) => drop(outputs::deliver(&*core.plugins, &record, output, &cause).await),
+        Err(error) => tracing::error!(%error, code, "a notice could not be recorded, and is not sent"),
+    }
+}

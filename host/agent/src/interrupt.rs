@@ -1,0 +1,176 @@
+//! How a turn that runs is reached from outside: interrupts and stops.
+//!
+//! An interrupt takes one of three paths. While the model is asked it cancels that call; in either case it is put
+//! before the next model call as a message that begins with [`MARK`]; and where no turn runs, it starts one.
+
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use homeagent_types::{Conversation, Input, Principal, Role, Timestamp, now};
+use tokio::sync::{Notify, watch};
+
+use crate::queue::Queued;
+
+/// What the model reads before the text of an interrupt.
+pub(crate) const MARK: &str = "[打断消息]";
+
+/// How many model calls of one turn may be cancelled.
+const MOST_CANCELS: u32 = 2;
+
+/// How many interrupts one turn takes before others wait for the next.
+const MOST_MAIL: usize = 64;
+
+/// Why a turn is ended from outside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// Somebody asked for it.
+    Asked {
+        /// Who.
+        by: String,
+    },
+    /// The daemon stops.
+    ShuttingDown,
+}
+
+/// The outer side of a turn. The turn holds the same and looks at it between, and during, its steps.
+pub(crate) struct Control {
+    /// Set once the journal has begun the run.
+    run: OnceLock<String>,
+    pub(crate) conversation: Conversation,
+    pub(crate) started_at: Timestamp,
+    /// Set once.
+    stop: watch::Sender<Option<Stop>>,
+    inner: Mutex<Inner>,
+    /// Only the turn waits for it.
+    mail_arrived: Notify,
+}
+
+struct Inner {
+    /// The one with the least rights of all whose words are in the turn.
+    principal: Principal,
+    mail: Vec<Queued>,
+    wants_cancel: bool,
+    cancels: u32,
+    /// The turn takes no more mail.
+    closed: bool,
+}
+
+/// Whether this input, as an interrupt, may cancel a model call of a turn in its own conversation.
+fn may_cancel(input: &Input) -> bool {
+    input.principal.role == Role::Owner || input.kind == "message" || is_urgent_timer(input)
+}
+
+/// Whether this is a timer that says it can't wait.
+pub(crate) fn is_urgent_timer(input: &Input) -> bool {
+    input.kind == "timer" && input.meta.iter().any(|(key, value)| key == "urgent" && value == "true")
+}
+
+impl Control {
+    pub(crate) fn new(conversation: Conversation, principal: Principal) -> Self {
+        let inner = Inner { principal, mail: Vec::new(), wants_cancel: false, cancels: 0, closed: false };
+        Self {
+            run: OnceLock::new(),
+            conversation,
+            started_at: now(),
+            stop: watch::Sender::new(None),
+            inner: Mutex::new(inner),
+            mail_arrived: Notify::new(),
+        }
+    }
+
+    /// The turn's id; empty until the journal has begun the run.
+    pub(crate) fn run(&self) -> &str {
+        self.run.get().map_or("", String::as_str)
+    }
+
+    pub(crate) fn begun(&self, run: String) {
+        // It is begun once.
+        let _ = self.run.set(run);
+    }
+
+    /// Hands an interrupt to the turn; handed back where the turn takes none any more.
+    pub(crate) fn offer(&self, item: Queued) -> Result<(), Box<Queued>> {
+        let mut inner = self.inner();
+        if inner.closed || inner.mail.len() >= MOST_MAIL || !may_cancel(&item.input) {
+            return Err(Box::new(item));
+        }
+        inner.wants_cancel = true;
+        inner.mail.push(item);
+        drop(inner);
+        self.mail_arrived.notify_one();
+        Ok(())
+    }
+
+    /// The interrupts that have arrived. Their speakers' rights bound the turn's from now on.
+    pub(crate) fn drain(&self) -> Vec<Queued> {
+        let mut inner = self.inner();
+        inner.wants_cancel = false;
+        let mail = std::mem::take(&mut inner.mail);
+        for item in &mail {
+            if item.input.principal.role < inner.principal.role {
+                inner.principal = item.input.principal.clone();
+            }
+        }
+        mail
+    }
+
+    /// Takes no more interrupts; hands back those that were not drained.
+    pub(crate) fn close(&self) -> Vec<Queued> {
+        let mut inner = self.inner();
+        inner.closed = true;
+        std::mem::take(&mut inner.mail)
+    }
+
+    /// Ends when an interrupt cancels the model call in flight; that counts as one of the turn's cancels.
+    pub(crate) async fn cancelled(&self) {
+        loop {
+            {
+                let mut inner = self.inner();
+                if inner.wants_cancel && inner.cancels < MOST_CANCELS {
+                    inner.wants_cancel = false;
+                    inner.cancels += 1;
+                    return;
+                }
+            }
+            self.mail_arrived.notified().await;
+        }
+    }
+
+    /// Ends the turn. False: it was being ended already.
+    pub(crate) fn stop(&self, why: Stop) -> bool {
+        self.stop.send_if_modified(|stop| {
+            let first = stop.is_none();
+            if first {
+                *stop = Some(why);
+            }
+            first
+        })
+    }
+
+    /// Ends when the turn is to end.
+    pub(crate) async fn stopped(&self) -> Stop {
+        let mut stop = self.stop.subscribe();
+        loop {
+            if let Some(why) = stop.borrow_and_update().clone() {
+                return why;
+            }
+            if stop.changed().await.is_err() {
+                return std::future::pending().await;
+            }
+        }
+    }
+
+    /// With whose rights the turn runs.
+    pub(crate) fn principal(&self) -> Principal {
+        self.inner().principal.clone()
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether `asker` may end a turn that runs with the rights of `runner`, in a conversation both can reach.
+pub(crate) fn may_stop(asker: &Principal, runner: &Principal) -> bool {
+    let same = asker.namespace == runner.namespace && asker.user == runner.user;
+    same || (asker.role >= Role::Member && asker.role >= runner.role)
+}

@@ -1,0 +1,37 @@
+//! The mind of `homed`: it takes inputs, runs turns and answers.
+//!
+//! An input is journaled, then waits in a queue; the scheduler starts one turn at a time for each conversation.
+//! A turn passes seven stages at which plugins take part, asks the model, runs the tools it calls, and hands its
+//! answer to a channel. Models, plugins, the journal and the settings come from outside, as traits and handles: this
+//! crate knows no engine, no vendor and no network.
+
+mod agent;
+mod commands;
+mod config;
+mod core;
+mod ending;
+mod intake;
+mod interrupt;
+mod lifecycle;
+mod mind;
+mod outputs;
+mod prompt;
+mod queue;
+mod record;
+mod result;
+mod rounds;
+mod scheduler;
+mod schema;
+mod sending;
+mod sink;
+mod stages;
+mod toolloop;
+mod tools;
+mod turn;
+mod watch;
+mod window;
+
+pub use agent::{ActiveRun, Agent, AgentStatus, Ask, Asked, Parts, StartError};
+pub use lifecycle::Phase;
+pub use result::{TurnError, TurnEvent, TurnResult};
+pub use tools::ToolListing;

@@ -1,0 +1,61 @@
+//! The agent's life: it starts, runs, drains and has stopped.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::core::Core;
+use crate::intake;
+use crate::interrupt::Stop;
+
+/// How long turns that were cut have to say so.
+const LAST_WORDS: Duration = Duration::from_secs(3);
+
+/// Where the agent is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Phase {
+    /// It recovers; nothing is taken yet.
+    Start,
+    /// It works.
+    Running,
+    /// It takes no more inputs; running turns have their time.
+    Draining,
+    /// It is done.
+    Stopped,
+}
+
+/// Stops the agent: waiting inputs are flushed, running turns get their time and are then cut.
+pub(crate) async fn shutdown(core: &Arc<Core>) {
+    let first = core.phase.send_if_modified(|phase| {
+        let working = matches!(phase, Phase::Start | Phase::Running);
+        if working {
+            *phase = Phase::Draining;
+        }
+        working
+    });
+    if !first {
+        // Somebody else is at it: wait with them.
+        let mut phase = core.phase.subscribe();
+        let _ = phase.wait_for(|phase| *phase == Phase::Stopped).await;
+        return;
+    }
+    let waiting = core.queue().close();
+    tracing::info!(waiting = waiting.len(), running = core.turns().len(), "the agent is stopping");
+    for item in waiting {
+        intake::flush(core, item).await;
+    }
+    core.tasks.close();
+    let drain = core.settings.duration("core.agent.drain_ms").unwrap_or_default();
+    if tokio::time::timeout(drain, core.tasks.wait()).await.is_err() {
+        for turn in core.turns() {
+            tracing::warn!(run = turn.run(), "a turn is cut because its time is over");
+            turn.stop(Stop::ShuttingDown);
+        }
+        if tokio::time::timeout(LAST_WORDS, core.tasks.wait()).await.is_err() {
+            tracing::warn!("some turns did not end in time; the next start closes them");
+        }
+    }
+    core.phase.send_replace(Phase::Stopped);
+}

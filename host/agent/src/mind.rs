@@ -1,0 +1,107 @@
+//! The agent as carriers of inputs see it.
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use homeagent_types::ports::Mind;
+use homeagent_types::{
+    Accepted, CallError, Cause, Conversation, Denial, Peer, Principal, Submission, ToolCall, ToolOutput,
+};
+
+use crate::Agent;
+use crate::config::Limits;
+use crate::intake::{self, Manner};
+use crate::interrupt::{Stop, may_stop};
+use crate::outputs::Route;
+use crate::record::Record;
+use crate::sending::Reply;
+use crate::stages::Stages;
+use crate::toolloop::Workshop;
+use crate::tools::ToolSet;
+
+/// The channel of calls that come from no conversation. No plugin can have it: its name is no plugin's.
+const PLUGINS: &str = "_plugins_";
+
+#[async_trait]
+impl Mind for Agent {
+    async fn submit(
+        &self,
+        source: &str,
+        attested: Option<Principal>,
+        mut submission: Submission,
+    ) -> Result<Accepted, CallError> {
+        let platform_id = submission.platform_id.take();
+        let input = intake::input(&self.core, source, attested, submission);
+        intake::admit(&self.core, input, platform_id, None, Manner::Waits).await
+    }
+
+    async fn interrupt(
+        &self,
+        source: &str,
+        attested: Option<Principal>,
+        mut submission: Submission,
+    ) -> Result<Accepted, CallError> {
+        let platform_id = submission.platform_id.take();
+        let input = intake::input(&self.core, source, attested, submission);
+        intake::admit(&self.core, input, platform_id, None, Manner::Interrupts).await
+    }
+
+    async fn stop(&self, source: &str, attested: Option<Principal>, submission: Submission) -> Result<bool, CallError> {
+        let asker = attested.unwrap_or_else(|| intake::principal(&self.core, source, &submission));
+        let conversation = Conversation { channel: source.to_owned(), peer: submission.peer };
+        let Some(turn) = self.core.turn_in(&conversation.to_string()) else { return Ok(false) };
+        if !may_stop(&asker, &turn.principal()) {
+            return Err(CallError::Denied(Denial {
+                capability: "role member".to_owned(),
+                attempt: format!("{asker} asked to stop a turn of somebody else"),
+                remedy: "the owner can change roles".to_owned(),
+            }));
+        }
+        Ok(turn.stop(Stop::Asked { by: asker.display_name.clone().unwrap_or_else(|| asker.to_string()) }))
+    }
+
+    async fn call_tool(
+        &self,
+        caller: &str,
+        name: &str,
+        args: String,
+        mut cause: Cause,
+    ) -> Result<ToolOutput, CallError> {
+        let core = &self.core;
+        let broken = |error: &dyn std::fmt::Display| CallError::Other(format!("the tool was not called: {error}"));
+        if cause.chain.last().is_none_or(|last| last != caller) {
+            cause.chain.push(caller.to_owned());
+        }
+        let conversation = cause
+            .conversation
+            .clone()
+            .unwrap_or_else(|| Conversation { channel: PLUGINS.to_owned(), peer: Peer::Other(caller.to_owned()) });
+        // A run that has ended is named by the cause only: its events are closed.
+        let text = conversation.to_string();
+        let run = core.turn_in(&text).map(|turn| turn.run().to_owned()).filter(|run| cause.run.as_ref() == Some(run));
+        let record = Record::beside(&core.journal, &text, &cause.audience, run).await.map_err(|e| broken(&e))?;
+        let mut limits = Limits::read(&core.settings).map_err(|e| broken(&e))?;
+        if cause.deadline_ms > 0 {
+            limits.tool_timeout = limits.tool_timeout.min(std::time::Duration::from_millis(cause.deadline_ms));
+        }
+        let offers = core.plugins.offers();
+        let stages = Stages { plugins: Arc::clone(&core.plugins), offers, timeout: limits.stage_timeout };
+        let workshop = Workshop {
+            core,
+            limits: &limits,
+            tools: &ToolSet::assemble(&stages.offers, cause.conversation.as_ref()),
+            stages: &stages,
+            cause,
+            record: &record,
+            reply: &Mutex::new(Reply::new(Route { conversation, reply_route: None })),
+            shower: None,
+        };
+        let id = format!("{caller}-{}", uuid::Uuid::now_v7().simple());
+        let call = ToolCall { id, name: name.to_owned(), arguments: args };
+        let outcome = workshop.run(&call, &[]).await.map_err(|error| broken(&error))?;
+        match outcome.responded {
+            Some(text) => Ok(ToolOutput::text(&text)),
+            None => outcome.result.map_err(CallError::from),
+        }
+    }
+}

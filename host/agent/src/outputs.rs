@@ -1,0 +1,103 @@
+//! Handing messages to channels: journaled before and after, never twice.
+
+use std::time::Duration;
+
+use homeagent_journal::{EventKind, JournalError, OUTPUT_ID};
+use homeagent_types::ports::Plugins;
+use homeagent_types::{CallError, Cause, Conversation, Output, OutputKind, Receipt};
+use serde_json::json;
+
+use crate::record::Record;
+
+/// How long to wait before each further try, when a channel says that nothing has happened: a swap passes quickly.
+const RETRIES: [Duration; 4] =
+    [Duration::from_millis(100), Duration::from_millis(400), Duration::from_secs(1), Duration::from_secs(2)];
+
+/// Where a message goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Route {
+    pub(crate) conversation: Conversation,
+    pub(crate) reply_route: Option<String>,
+}
+
+impl Route {
+    /// An output on this route.
+    pub(crate) fn output(&self, run: Option<&str>, kind: OutputKind, text: String) -> Output {
+        Output {
+            id: uuid::Uuid::now_v7().to_string(),
+            run: run.map(str::to_owned),
+            conversation: self.conversation.clone(),
+            reply_route: self.reply_route.clone(),
+            kind,
+            text,
+            media: Vec::new(),
+            structured: None,
+            meta: Vec::new(),
+        }
+    }
+}
+
+/// Why a message did not go out, or may not have.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DeliveryError {
+    /// No plugin offers the channel.
+    #[error("no plugin offers the channel \"{0}\"")]
+    NoChannel(String),
+    /// The channel failed.
+    #[error("the channel \"{channel}\" failed: {source}")]
+    Channel {
+        /// Its name.
+        channel: String,
+        /// What it said.
+        source: CallError,
+    },
+    /// What is not in the journal is not sent.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+}
+
+/// Sends a message once and records what became of it.
+pub(crate) async fn deliver(
+    plugins: &dyn Plugins,
+    record: &Record,
+    output: Output,
+    cause: &Cause,
+) -> Result<Receipt, DeliveryError> {
+    let channel = output.conversation.channel.clone();
+    record.queued(&output).await?;
+    let answer = match plugins.offers().channel(&channel).map(|offer| offer.plugin.clone()) {
+        Some(plugin) => hand_over(plugins, &plugin, &output, cause)
+            .await
+            .map_err(|source| DeliveryError::Channel { channel: channel.clone(), source }),
+        None => Err(DeliveryError::NoChannel(channel.clone())),
+    };
+    match &answer {
+        Ok(receipt) => {
+            let payload = json!({ OUTPUT_ID: output.id, "platform_id": receipt.platform_id });
+            record.event(EventKind::OutputSent, payload).await?;
+        }
+        Err(error) => {
+            tracing::warn!(channel, output = output.id, %error, "an output was not delivered; its text is in the history");
+            let code = match error {
+                DeliveryError::Channel { source, .. } => source.code(),
+                _ => "not-found",
+            };
+            let payload = json!({ OUTPUT_ID: output.id, "code": code, "reason": error.to_string() });
+            record.event(EventKind::OutputUnknown, payload).await?;
+        }
+    }
+    answer
+}
+
+/// Tries again only where the channel says that nothing has happened.
+async fn hand_over(plugins: &dyn Plugins, plugin: &str, output: &Output, cause: &Cause) -> Result<Receipt, CallError> {
+    let mut pauses = RETRIES.iter();
+    loop {
+        let answer = plugins.deliver(plugin, output.clone(), cause.clone()).await;
+        let again = matches!(answer, Err(CallError::Retryable | CallError::NotLive | CallError::Busy));
+        match pauses.next() {
+            Some(pause) if again => tokio::time::sleep(*pause).await,
+            _ => return answer,
+        }
+    }
+}

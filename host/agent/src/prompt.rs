@@ -1,0 +1,161 @@
+//! What a model is shown, in an order that stays the same from call to call: persona, rules, tools sorted by name,
+//! history; what changes comes last.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+use homeagent_types::model::{ContentPart, Message, ModelMedia, Prompt, ToolChoice, ToolSpec};
+use homeagent_types::{Input, Media, MediaSource, Payload, Peer};
+use sha2::{Digest, Sha256};
+
+use crate::config::prefix;
+
+const DEFAULT_PERSONA: &str = include_str!("personal.md");
+const RULES: &str = include_str!("rules.md");
+
+/// The longest persona that is used, in bytes: it goes out with each model call.
+const PERSONA_BYTES: usize = 64 << 10;
+
+/// `personal.md` in the home folder.
+pub(crate) struct Persona {
+    path: PathBuf,
+    known: Mutex<Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    stamp: Option<(SystemTime, u64)>,
+    text: String,
+}
+
+impl Persona {
+    /// Writes the default persona where there is none yet.
+    pub(crate) fn open(home: &Path) -> std::io::Result<Self> {
+        let path = home.join("personal.md");
+        match std::fs::OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(mut file) => std::io::Write::write_all(&mut file, DEFAULT_PERSONA.as_bytes())?,
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+        Ok(Self { path, known: Mutex::default() })
+    }
+
+    /// The text as it stands in the file. Where it can't be read, the last one that could.
+    pub(crate) fn text(&self) -> String {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let stamp = std::fs::metadata(&self.path).and_then(|meta| Ok((meta.modified()?, meta.len())));
+        match stamp {
+            Ok(stamp) if known.stamp == Some(stamp) => {}
+            Ok(stamp) => match std::fs::read_to_string(&self.path) {
+                Ok(text) => {
+                    if text.len() > PERSONA_BYTES {
+                        tracing::warn!(bytes = text.len(), most = PERSONA_BYTES, "personal.md is cut: it is too long");
+                    }
+                    *known = Known { stamp: Some(stamp), text: prefix(&text, PERSONA_BYTES).to_owned() };
+                }
+                Err(error) => tracing::warn!(%error, path = %self.path.display(), "personal.md can't be read"),
+            },
+            Err(error) => tracing::warn!(%error, path = %self.path.display(), "personal.md can't be read"),
+        }
+        if known.stamp.is_none() { DEFAULT_PERSONA.to_owned() } else { known.text.clone() }
+    }
+}
+
+/// The messages before the history.
+pub(crate) fn head(persona: &str) -> Vec<Message> {
+    [persona, RULES]
+        .into_iter()
+        .filter(|text| !text.trim().is_empty())
+        .map(|text| Message::System(text.to_owned()))
+        .collect()
+}
+
+/// Puts a prompt together. `added` are the system messages of this turn's handlers.
+pub(crate) fn assemble(
+    head: &[Message],
+    window: &[Message],
+    tools: Vec<ToolSpec>,
+    time: &str,
+    added: &[String],
+) -> Prompt {
+    let mut messages = Vec::with_capacity(head.len() + window.len() + 1);
+    messages.extend_from_slice(head);
+    messages.extend_from_slice(window);
+    let mut last = format!("It is {time}.");
+    for text in added {
+        last.push_str("\n\n");
+        last.push_str(text);
+    }
+    messages.push(Message::System(last));
+    Prompt { messages, tools, tool_choice: ToolChoice::Auto }
+}
+
+/// The present moment where the daemon runs, for the model.
+pub(crate) fn time() -> String {
+    jiff::Zoned::now().strftime("%A, %Y-%m-%d %H:%M:%S %:z (%Q)").to_string()
+}
+
+/// A short name of a text's content.
+pub(crate) fn digest(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// What the model reads of an input, with `mark` before it.
+pub(crate) fn user_message(input: &Input, mark: &str) -> Message {
+    let mut text = String::new();
+    if !mark.is_empty() {
+        text.push_str(mark);
+        text.push(' ');
+    }
+    if input.kind != "message" {
+        text.push_str(&format!("[{}] ", input.kind));
+    } else if !matches!(input.conversation.peer, Peer::Person(_)) {
+        let user = &input.principal.user;
+        let name = input.principal.display_name.as_deref().unwrap_or(user);
+        // A name is the platform's, or the person's own invention: it must not end the bracket it stands in.
+        let name: String = name.chars().filter(|c| !matches!(c, '[' | ']' | '\n' | '\r')).take(64).collect();
+        text.push_str(&format!("[{name} ({user})] "));
+    }
+    match &input.payload {
+        Payload::Text(said) => text.push_str(said),
+        Payload::Structured(json) => text.push_str(json),
+    }
+    for media in &input.media {
+        text.push_str(&format!("\n[attached: {} {}]", media.mime, media.name.as_deref().unwrap_or("without a name")));
+    }
+    let mut parts = vec![ContentPart::Text(text)];
+    parts.extend(input.media.iter().filter_map(media_part));
+    Message::User(parts)
+}
+
+/// A medium as a model takes it. What lies in the host's own store is not shown.
+pub(crate) fn media_part(media: &Media) -> Option<ContentPart> {
+    let (data, url) = match &media.source {
+        MediaSource::Inline(bytes) => (bytes.clone(), None),
+        MediaSource::Url(url) => (Vec::new(), Some(url.clone())),
+        MediaSource::Stored(_) => return None,
+    };
+    let part = ModelMedia { mime: media.mime.clone(), data, url };
+    Some(match media.mime.split('/').next() {
+        Some("image") => ContentPart::Image(part),
+        Some("audio") => ContentPart::Audio(part),
+        _ => ContentPart::Other(part),
+    })
+}
+
+/// The same message without pictures and sounds, as the journal keeps it.
+pub(crate) fn without_media(message: &Message) -> Message {
+    let mut message = message.clone();
+    if let Message::User(parts) | Message::Tool { content: parts, .. } = &mut message {
+        parts.retain(|part| matches!(part, ContentPart::Text(_)));
+    }
+    message
+}
+
+/// What a tool returned, marked as data.
+pub(crate) fn as_data(tool: &str, text: &str) -> String {
+    // The text can't close its own brackets.
+    let text = text.replace("</data", "<\\/data");
+    format!("<data from=\"{tool}\">\n{text}\n</data>")
+}

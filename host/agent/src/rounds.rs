@@ -1,0 +1,384 @@
+//! The rounds of a turn: the model is asked, its tools run, until it has said everything or a limit is reached.
+
+use std::sync::{Arc, PoisonError};
+
+use homeagent_journal::EventKind;
+use homeagent_types::ToolCall;
+use homeagent_types::model::{Completion, FailureClass, FinishReason, Message, Prompt, Usage};
+use homeagent_types::ports::ModelsFailure;
+use homeagent_types::stage::{ModelAnswer, Stage, StageData};
+use serde_json::json;
+
+use crate::prompt;
+use crate::schema::canonical;
+use crate::sink::{Call, LONG_TEXT, Sink};
+use crate::stages::Stages;
+use crate::toolloop::{Outcome, Workshop};
+use crate::tools::ToolSet;
+use crate::turn::{Ended, Turn, guard, proceed};
+use crate::window::tool_message;
+
+/// The topic under which each round is published.
+const CHAIN_TOPIC: &str = "agent_llm_chain";
+
+/// What stands behind a text that the model could not finish.
+const UNFINISHED: &str = "\n[unfinished: the answer was cut off here]";
+
+/// A turn's last text and why it is the last.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) text: String,
+    pub(crate) finish: &'static str,
+}
+
+/// What became of one attempt to ask.
+enum Asked {
+    Answered(Box<Completion>),
+    /// The text grew too long, and was cut to what there is.
+    CutText(String),
+    /// An interrupt cancelled the call.
+    Interrupted,
+    /// The window was too long, and has been shortened.
+    Shortened,
+}
+
+impl Turn {
+    /// Asks the model once and runs the tools it calls. `None`: the model is to be asked again.
+    pub(crate) async fn round(&mut self) -> Result<Option<Answer>, Ended> {
+        let completion = match self.ask().await? {
+            Asked::Interrupted | Asked::Shortened => return Ok(None),
+            Asked::CutText(text) => {
+                let message = assistant(format!("{text}{UNFINISHED}"));
+                self.add(message, json!({ "unfinished": true })).await?;
+                return Ok(Some(Answer { text, finish: "length" }));
+            }
+            Asked::Answered(completion) => *completion,
+        };
+        let Completion { source, adapter, model, answer: said } = completion;
+        tracing::debug!(run = self.result.run, source, adapter, model, calls = said.tool_calls.len(), "model answered");
+        let mut answer = ModelAnswer {
+            text: said.text,
+            reasoning: said.reasoning,
+            calls: self.unique(said.tool_calls),
+            round: self.result.tool_rounds + 1,
+        };
+        self.count(&source, &model, said.usage.unwrap_or_default());
+        self.publish(&answer, &source, &model, said.usage);
+        let had_calls = !answer.calls.is_empty();
+        let verdict = self.stage(Stage::PostAction, StageData::Answer(answer.clone())).await?;
+        proceed(verdict.ending)?;
+        if let StageData::Answer(left) = verdict.data {
+            answer = left;
+        }
+        let ModelAnswer { text, reasoning, calls, .. } = answer;
+        if !(text.is_empty() && calls.is_empty()) {
+            let message =
+                Message::Assistant { text: text.clone(), reasoning, tool_calls: calls.clone(), opaque: said.opaque };
+            let about = json!({ "source": source, "model": model, "usage": said.usage });
+            self.add(message, about).await?;
+        }
+        if calls.is_empty() {
+            // A vendor that paused goes on when it is asked again.
+            if said.finish == Some(FinishReason::Pause) && !text.is_empty() && self.may_go_on() {
+                self.result.tool_rounds += 1;
+                return Ok(None);
+            }
+            return self.last_words(text, had_calls, said.finish).await.map(Some);
+        }
+        self.use_tools(text, &calls).await
+    }
+
+    fn may_go_on(&self) -> bool {
+        self.result.tool_rounds < self.limits.rounds
+    }
+
+    /// The answer of a model that calls no tool. Never empty.
+    async fn last_words(
+        &mut self,
+        text: String,
+        had_calls: bool,
+        finish: Option<FinishReason>,
+    ) -> Result<Answer, Ended> {
+        let reason = match finish {
+            Some(FinishReason::Length) => "length",
+            Some(FinishReason::ContentFilter) => "content-filter",
+            Some(FinishReason::Refusal) => "refusal",
+            _ => "stop",
+        };
+        if !text.trim().is_empty() {
+            return Ok(Answer { text, finish: reason });
+        }
+        if self.reply.lock().unwrap_or_else(PoisonError::into_inner).answered().is_some() {
+            return Ok(Answer { text: String::new(), finish: reason });
+        }
+        let (sentence, finish) = match reason {
+            "content-filter" => ("The model's vendor filtered the answer, so there is nothing to say.", reason),
+            "refusal" => ("The model declined to answer this.", reason),
+            _ if had_calls => ("The tools the model wanted were not allowed, and it gave no words.", "empty"),
+            _ if self.result.tool_rounds > 0 => {
+                ("The tools have run, but the model gave no words to go with it.", "empty")
+            }
+            _ => ("The model gave no words.", "empty"),
+        };
+        self.add(assistant(sentence.to_owned()), json!({ "by": "host" })).await?;
+        Ok(Answer { text: sentence.to_owned(), finish })
+    }
+
+    /// Runs the calls of an answer, unless a limit forbids it.
+    async fn use_tools(&mut self, text: String, calls: &[ToolCall]) -> Result<Option<Answer>, Ended> {
+        let names = || calls.iter().map(|call| call.name.as_str()).collect::<Vec<_>>().join(", ");
+        let limit = if !self.may_go_on() {
+            let rounds = self.limits.rounds;
+            let sentence = format!(
+                "I stopped here: one answer may take {rounds} rounds of tool calls. Not run any more: {}.",
+                names()
+            );
+            Some((sentence, "rounds"))
+        } else if let Some(name) = self.breaks(calls) {
+            let sentence = format!(
+                "I stopped here: {name} was called {} times in a row with the same arguments. Not run any more: {}.",
+                self.limits.identical_calls,
+                names()
+            );
+            Some((sentence, "identical-calls"))
+        } else {
+            None
+        };
+        let Some((sentence, finish)) = limit else {
+            self.run_tools(calls).await?;
+            self.result.tool_rounds += 1;
+            return Ok(None);
+        };
+        tracing::warn!(run = self.result.run, finish, "a turn reached a limit");
+        self.refuse_calls(calls, "refused: a limit of this turn is reached; it was not run").await?;
+        self.add(assistant(sentence.clone()), json!({ "by": "host" })).await?;
+        let text = if text.trim().is_empty() { sentence } else { format!("{}\n\n{sentence}", text.trim_end()) };
+        Ok(Some(Answer { text, finish }))
+    }
+
+    /// The tool that was called too often in a row, counting these calls.
+    fn breaks(&mut self, calls: &[ToolCall]) -> Option<String> {
+        for call in calls {
+            let this = format!("{} {}", call.name, canonical(&call.arguments));
+            if self.repeated.0 == this {
+                self.repeated.1 += 1;
+            } else {
+                self.repeated = (this, 1);
+            }
+            if self.repeated.1 > self.limits.identical_calls {
+                return Some(call.name.clone());
+            }
+        }
+        None
+    }
+
+    /// Runs calls and records their results in the order of the calls. However it ends, each call has a result.
+    async fn run_tools(&mut self, calls: &[ToolCall]) -> Result<(), Ended> {
+        let mut recorded = 0;
+        let ended = self.run_each(calls, &mut recorded).await;
+        if let Err(error) = &ended
+            && !matches!(error, Ended::Journal(_))
+        {
+            let reason = match error {
+                Ended::Responded(_) => "not run: a plugin answered in the model's place",
+                _ => "error: abandoned, because the turn was ended while this call was open",
+            };
+            self.refuse_calls(&calls[recorded..], reason).await?;
+        }
+        ended
+    }
+
+    async fn run_each(&mut self, calls: &[ToolCall], recorded: &mut usize) -> Result<(), Ended> {
+        if calls.len() > 1 && self.workshop().may_run_together(calls) {
+            let workshop = self.workshop();
+            let work = workshop.run_together(calls, &self.turn_data);
+            let outcomes = guard(&self.control, self.deadline, work).await??;
+            for (asked, outcome) in calls.iter().zip(outcomes) {
+                self.take_outcome(asked, outcome, recorded).await?;
+            }
+            return Ok(());
+        }
+        for asked in calls {
+            let workshop = self.workshop();
+            let work = workshop.run(asked, &self.turn_data);
+            let outcome = guard(&self.control, self.deadline, work).await??;
+            self.take_outcome(asked, outcome, recorded).await?;
+        }
+        Ok(())
+    }
+
+    async fn take_outcome(&mut self, asked: &ToolCall, outcome: Outcome, recorded: &mut usize) -> Result<(), Ended> {
+        let (message, about) = outcome.message(asked, self.limits.result_bytes);
+        self.add(message, about).await?;
+        *recorded += 1;
+        self.systems.extend(outcome.systems);
+        for (key, value) in outcome.turn_data {
+            match self.turn_data.iter_mut().find(|(name, _)| *name == key) {
+                Some(known) => known.1 = value,
+                None => self.turn_data.push((key, value)),
+            }
+        }
+        outcome.responded.map_or(Ok(()), |text| Err(Ended::Responded(text)))
+    }
+
+    /// Gives calls that do not run a result that says so.
+    async fn refuse_calls(&mut self, calls: &[ToolCall], reason: &str) -> Result<(), Ended> {
+        for call in calls {
+            self.add(tool_message(call, reason.to_owned(), true), json!({ "by": "host" })).await?;
+        }
+        Ok(())
+    }
+
+    fn workshop(&self) -> Workshop<'_> {
+        Workshop {
+            core: &self.core,
+            limits: &self.limits,
+            tools: &self.tools,
+            stages: &self.stages,
+            cause: self.cause(),
+            record: &self.record,
+            reply: &self.reply,
+            shower: Some(&self.shower),
+        }
+    }
+
+    async fn ask(&mut self) -> Result<Asked, Ended> {
+        self.refresh();
+        let prompt = self.prompt().await?;
+        let called = json!({
+            "round": self.result.tool_rounds + 1,
+            "messages": prompt.messages.len(),
+            "tools": prompt.tools.len(),
+        });
+        self.record.event(EventKind::ModelCalled, called).await?;
+        let hidden = self.stages.covers_text();
+        let sink = Sink::new(Arc::clone(&self.shower), hidden, self.limits.clone());
+        let control = Arc::clone(&self.control);
+        let models = Arc::clone(&self.core.models);
+        let work = async {
+            tokio::select! {
+                biased;
+                () = control.cancelled() => None,
+                call = sink.ask(&*models, &prompt) => Some(call),
+            }
+        };
+        // What nobody has seen is not kept: a rewriter would have changed it.
+        let seen = |text: String| if hidden { String::new() } else { text };
+        match guard(&control, self.deadline, work).await {
+            Err(ended) => {
+                self.keep_unfinished(seen(sink.text())).await?;
+                Err(ended)
+            }
+            Ok(None) => {
+                tracing::info!(run = self.result.run, "an interrupt cancelled the model call");
+                self.keep_unfinished(seen(sink.text())).await?;
+                sink.void();
+                Ok(Asked::Interrupted)
+            }
+            Ok(Some(Call::Answered(completion))) => Ok(Asked::Answered(completion)),
+            Ok(Some(Call::Overgrown(LONG_TEXT))) => Ok(Asked::CutText(sink.text())),
+            Ok(Some(Call::Overgrown(what))) => {
+                self.keep_unfinished(seen(sink.text())).await?;
+                Err(Ended::Overgrown(what))
+            }
+            Ok(Some(Call::Failed(failure))) => {
+                if is_overflow(&failure) && !self.halved && self.context.window.halve() {
+                    self.halved = true;
+                    tracing::warn!(run = self.result.run, "the window was too long for the model and is halved");
+                    sink.void();
+                    return Ok(Asked::Shortened);
+                }
+                self.keep_unfinished(seen(sink.text())).await?;
+                Err(Ended::Model(failure))
+            }
+        }
+    }
+
+    /// Takes up what the plugins offer now: a tool that was loaded a moment ago is there in the next round.
+    fn refresh(&mut self) {
+        let offers = self.core.plugins.offers();
+        if !Arc::ptr_eq(&offers, &self.stages.offers) {
+            self.tools = ToolSet::assemble(&offers, Some(&self.input.conversation));
+            self.stages = Stages { offers, ..self.stages.clone() };
+        }
+    }
+
+    async fn prompt(&mut self) -> Result<Prompt, Ended> {
+        let persona = self.core.persona.text();
+        let head = prompt::head(&persona);
+        let tools = self.tools.specs(self.control.principal().role);
+        let prompt_digest = prompt::digest(&persona);
+        let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+        let tools_digest = prompt::digest(&serde_json::to_string(&tools).unwrap_or_default());
+        if self.context.prompt_digest != prompt_digest {
+            let payload = json!({ "digest": prompt_digest, "messages": head });
+            self.record.event(EventKind::SystemPromptSnapshotted, payload).await?;
+        }
+        if self.context.tools_digest != tools_digest {
+            let payload = json!({ "digest": tools_digest, "tools": names });
+            self.record.event(EventKind::ToolSelectionSnapshotted, payload).await?;
+        }
+        self.context.prompt_digest = prompt_digest;
+        self.context.tools_digest = tools_digest;
+        Ok(prompt::assemble(&head, self.context.window.messages(), tools, &self.time, &self.systems))
+    }
+
+    async fn keep_unfinished(&mut self, text: String) -> Result<(), Ended> {
+        if !text.is_empty() {
+            self.add(assistant(format!("{text}{UNFINISHED}")), json!({ "unfinished": true })).await?;
+        }
+        self.result.reply = text;
+        Ok(())
+    }
+
+    /// Ids that repeat within the run, or are empty, are replaced.
+    fn unique(&mut self, mut calls: Vec<ToolCall>) -> Vec<ToolCall> {
+        for call in &mut calls {
+            let mut id = call.id.clone();
+            while id.is_empty() || !self.call_ids.insert(id.clone()) {
+                id = format!("call_{}", self.call_ids.len() + 1);
+                if self.call_ids.contains(&id) {
+                    id = uuid::Uuid::now_v7().simple().to_string();
+                }
+            }
+            call.id = id;
+        }
+        calls
+    }
+
+    fn count(&mut self, source: &str, model: &str, usage: Usage) {
+        self.core.answered_by(source, model);
+        self.result.source = Some(source.to_owned());
+        self.result.model = Some(model.to_owned());
+        let sum = &mut self.result.usage;
+        sum.input += usage.input;
+        sum.output += usage.output;
+        sum.cached = match (sum.cached, usage.cached) {
+            (None, None) => None,
+            (before, more) => Some(before.unwrap_or(0) + more.unwrap_or(0)),
+        };
+    }
+
+    fn publish(&self, answer: &ModelAnswer, source: &str, model: &str, usage: Option<Usage>) {
+        let payload = json!({
+            "run": self.result.run,
+            "round": answer.round,
+            "text": answer.text,
+            "reasoning": answer.reasoning,
+            "calls": answer.calls,
+            "usage": usage,
+            "source": source,
+            "model": model,
+        });
+        self.core.plugins.publish(CHAIN_TOPIC, payload, self.cause());
+    }
+}
+
+/// A text of the agent's, without calls.
+pub(crate) fn assistant(text: String) -> Message {
+    Message::Assistant { text, reasoning: String::new(), tool_calls: Vec::new(), opaque: Vec::new() }
+}
+
+fn is_overflow(failure: &ModelsFailure) -> bool {
+    failure.tried.last().is_some_and(|(_, failure)| failure.class == FailureClass::ContextOverflow)
+}

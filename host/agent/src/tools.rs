@@ -1,0 +1,223 @@
+//! The set of tools: those of plugins, and those that send through channels.
+
+use std::collections::BTreeMap;
+
+use homeagent_types::model::ToolSpec;
+use homeagent_types::{ChannelDefinition, Conversation, Effect, Offers, OutputCapabilities, Role, ToolDefinition};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// What begins the names of tools that send.
+const SEND: &str = "output_send__";
+
+/// How different an offered name may be, in characters, from the one that was called.
+const NEAR: usize = 6;
+
+/// Who runs a tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// This plugin.
+    Plugin(String),
+    /// The host: sends through this channel.
+    Send(String),
+    /// The host: tells what a sender should know of this channel.
+    Help(String),
+    /// The host: lists the channels.
+    ListChannels,
+    /// The host: sets where the turn's last text goes.
+    SetChannel,
+}
+
+/// A tool and who runs it.
+#[derive(Clone, Debug)]
+pub(crate) struct Tool {
+    pub(crate) definition: ToolDefinition,
+    pub(crate) action: Action,
+}
+
+impl Tool {
+    /// The plugin whose tool this is; `None` for the host's own.
+    pub(crate) fn plugin(&self) -> Option<&str> {
+        match &self.action {
+            Action::Plugin(plugin) => Some(plugin),
+            _ => None,
+        }
+    }
+}
+
+/// A tool and its owner, for people to look at.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ToolListing {
+    /// The plugin that offers it, or `host`.
+    pub owner: String,
+    /// The least role that may call it.
+    pub least_role: Role,
+    /// The tool.
+    #[serde(flatten)]
+    pub tool: ToolDefinition,
+}
+
+/// All tools of one moment, by name.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ToolSet {
+    tools: BTreeMap<String, Tool>,
+}
+
+impl ToolSet {
+    /// Puts together what the plugins offer and what the host adds for a turn in `conversation`.
+    pub(crate) fn assemble(offers: &Offers, conversation: Option<&Conversation>) -> Self {
+        let mut set = Self::default();
+        for offer in &offers.channels {
+            let here = conversation.is_some_and(|conversation| conversation.channel == offer.item.name);
+            set.add(send_tool(&offer.item, here), Action::Send(offer.item.name.clone()));
+            set.add(help_tool(&offer.item, here), Action::Help(offer.item.name.clone()));
+        }
+        if !offers.channels.is_empty() {
+            set.add(list_tool(), Action::ListChannels);
+            set.add(set_tool(), Action::SetChannel);
+        }
+        for offer in &offers.tools {
+            if let Some(known) = set.tools.get(&offer.item.name) {
+                let owner = known.plugin().unwrap_or("host");
+                tracing::warn!(
+                    tool = offer.item.name,
+                    owner,
+                    refused = offer.plugin,
+                    "two tools of one name: the second is not used"
+                );
+                continue;
+            }
+            set.add(offer.item.clone(), Action::Plugin(offer.plugin.clone()));
+        }
+        set
+    }
+
+    fn add(&mut self, definition: ToolDefinition, action: Action) {
+        self.tools.insert(definition.name.clone(), Tool { definition, action });
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&Tool> {
+        self.tools.get(name)
+    }
+
+    /// What a model is shown in a turn with these rights, sorted by name.
+    pub(crate) fn specs(&self, role: Role) -> Vec<ToolSpec> {
+        self.allowed(role)
+            .map(|tool| ToolSpec {
+                name: tool.definition.name.clone(),
+                description: tool.definition.description.clone(),
+                parameters: tool.definition.parameters.clone(),
+            })
+            .collect()
+    }
+
+    /// The same for people.
+    pub(crate) fn listing(&self, role: Role) -> Vec<ToolListing> {
+        self.allowed(role)
+            .map(|tool| ToolListing {
+                owner: tool.plugin().unwrap_or("host").to_owned(),
+                least_role: tool.definition.least_role(),
+                tool: tool.definition.clone(),
+            })
+            .collect()
+    }
+
+    fn allowed(&self, role: Role) -> impl Iterator<Item = &Tool> {
+        self.tools.values().filter(move |tool| tool.definition.least_role() <= role)
+    }
+
+    /// What to say of a name that is not there, with the nearest one that the caller may use.
+    pub(crate) fn unknown(&self, name: &str, role: Role) -> String {
+        let near = self
+            .allowed(role)
+            .map(|tool| tool.definition.name.as_str())
+            .map(|known| (strsim::damerau_levenshtein(known, name), known))
+            .filter(|(distance, known)| *distance <= NEAR.min(known.chars().count()) || known.contains(name))
+            .min();
+        match near {
+            Some((_, near)) => format!("there is no tool \"{name}\"; did you mean \"{near}\"? Nothing was run"),
+            None => format!("there is no tool \"{name}\"; nothing was run"),
+        }
+    }
+}
+
+fn host_tool(name: String, description: String, effect: Effect, parameters: Value) -> ToolDefinition {
+    ToolDefinition {
+        name,
+        description,
+        parameters,
+        effect,
+        min_role: None,
+        stateless: true,
+        no_memory: true,
+        cleaner: None,
+        timeout_ms: None,
+        meta: Vec::new(),
+    }
+}
+
+/// Anyone may have an answer sent to where they speak; the tool itself checks other addressees.
+fn for_everyone(mut tool: ToolDefinition, here: bool) -> ToolDefinition {
+    if here {
+        tool.min_role = Some(Role::Guest);
+    }
+    tool
+}
+
+fn send_tool(channel: &ChannelDefinition, here: bool) -> ToolDefinition {
+    let name = &channel.name;
+    let kinds: Vec<&str> = channel.capabilities.names();
+    let to = if here { "; without it, to where this conversation is" } else { "" };
+    let description = format!(
+        "Sends a message through the channel {name} ({}). It can carry: {}. The address stands in meta.to{to}.",
+        channel.description,
+        if kinds.is_empty() { "nothing".to_owned() } else { kinds.join(", ") },
+    );
+    let parameters = json!({
+        "type": "object",
+        "properties": {
+            "payload": {
+                "type": "string",
+                "description": "The text; for file, image and audio the address (https://...); for structured a JSON text"
+            },
+            "type": { "type": "string", "enum": OutputCapabilities::NAMED.map(|(_, name)| name) },
+            "meta": {
+                "type": "object",
+                "description": format!(
+                    "to: whom, as {name}:<account> or {name}:group/<id>; caption, name, mime: of a file, image or audio"
+                ),
+                "additionalProperties": { "type": "string" }
+            }
+        },
+        "required": ["payload"],
+        "additionalProperties": false
+    });
+    for_everyone(host_tool(format!("{SEND}{name}"), description, Effect::World, parameters), here)
+}
+
+fn help_tool(channel: &ChannelDefinition, here: bool) -> ToolDefinition {
+    let name = &channel.name;
+    let description = format!("Tells what the channel {name} can carry and how: formats, lengths, how text is split.");
+    let none = json!({ "type": "object", "properties": {}, "additionalProperties": false });
+    for_everyone(host_tool(format!("{SEND}{name}_help"), description, Effect::Read, none), here)
+}
+
+fn list_tool() -> ToolDefinition {
+    let none = json!({ "type": "object", "properties": {}, "additionalProperties": false });
+    let description = "Lists the output channels, what each can carry, and which one this turn's answer goes to.";
+    host_tool("output_list_channels".to_owned(), description.to_owned(), Effect::Read, none)
+}
+
+fn set_tool() -> ToolDefinition {
+    let parameters = json!({
+        "type": "object",
+        "properties": {
+            "channel": { "type": "string", "description": "The channel's name" },
+            "to": { "type": "string", "description": "Whom, as <channel>:<account> or <channel>:group/<id>" }
+        },
+        "required": ["channel"],
+        "additionalProperties": false
+    });
+    let description = "Sets where this turn's last text goes, instead of where the message came from.";
+    host_tool("output_set_channel".to_owned(), description.to_owned(), Effect::World, parameters)
+}

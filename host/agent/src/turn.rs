@@ -1,0 +1,302 @@
+//! A turn: from the inputs it takes to what the model is asked.
+//!
+//! Its rounds with the model are in `rounds`, its end in `ending`.
+
+use std::collections::HashSet;
+use std::future::Future;
+use std::sync::{Arc, Mutex};
+
+use homeagent_journal::{EventKind, INPUT_ID, JournalError, RunStatus};
+use homeagent_settings::SettingsError;
+use homeagent_types::model::Message;
+use homeagent_types::ports::ModelsFailure;
+use homeagent_types::stage::{Stage, StageData};
+use homeagent_types::{Cause, Input, OutputKind};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::config::Limits;
+use crate::core::{self, Core};
+use crate::interrupt::{Control, MARK, Stop};
+use crate::outputs::{self, Route};
+use crate::prompt;
+use crate::queue::{Batch, Queued, merged};
+use crate::record::Record;
+use crate::result::TurnResult;
+use crate::sending::Reply;
+use crate::stages::{Ending, Stages, Verdict};
+use crate::tools::ToolSet;
+use crate::watch::{Shower, Watcher};
+use crate::window::{Context, Window};
+
+/// Why a turn does not go on to its answer.
+#[derive(Debug)]
+pub(crate) enum Ended {
+    /// A handler answered in the model's place.
+    Responded(String),
+    /// A handler refused.
+    Refused(String),
+    /// Somebody ended it.
+    Stopped(Stop),
+    /// Its wall time is over.
+    TimedOut,
+    /// No model answered.
+    Model(ModelsFailure),
+    /// The model's answer grew beyond a limit.
+    Overgrown(&'static str),
+    /// What can't be journaled does not happen.
+    Journal(JournalError),
+}
+
+impl From<JournalError> for Ended {
+    fn from(error: JournalError) -> Self {
+        Ended::Journal(error)
+    }
+}
+
+/// Why a turn could not begin.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BeginError {
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+}
+
+/// A turn under way. It alone writes its conversation's window.
+pub(crate) struct Turn {
+    pub(crate) core: Arc<Core>,
+    pub(crate) limits: Limits,
+    pub(crate) control: Arc<Control>,
+    pub(crate) record: Record,
+    pub(crate) shower: Arc<Shower>,
+    /// All inputs of the turn as one.
+    pub(crate) input: Input,
+    pub(crate) context: Context,
+    pub(crate) reply: Mutex<Reply>,
+    pub(crate) stages: Stages,
+    pub(crate) tools: ToolSet,
+    /// System messages that handlers added.
+    pub(crate) systems: Vec<String>,
+    pub(crate) turn_data: Vec<(String, String)>,
+    pub(crate) deadline: Instant,
+    pub(crate) time: String,
+    /// Ids of tool calls, so that each is unique in the run.
+    pub(crate) call_ids: HashSet<String>,
+    /// The last call in one spelling, and how often it came in a row.
+    pub(crate) repeated: (String, u32),
+    /// The window was halved once because a model found it too long.
+    pub(crate) halved: bool,
+    /// What is known of the result so far.
+    pub(crate) result: TurnResult,
+}
+
+/// What the scheduler keeps of a turn, to close it should it panic.
+#[derive(Clone)]
+pub(crate) struct Closing {
+    pub(crate) record: Record,
+    pub(crate) shower: Arc<Shower>,
+    pub(crate) route: Route,
+    pub(crate) cause: Cause,
+}
+
+/// Waits for `work`, unless the turn is ended from outside or its time is over.
+pub(crate) async fn guard<T>(control: &Control, deadline: Instant, work: impl Future<Output = T>) -> Result<T, Ended> {
+    tokio::select! {
+        biased;
+        why = control.stopped() => Err(Ended::Stopped(why)),
+        () = tokio::time::sleep_until(deadline) => Err(Ended::TimedOut),
+        done = work => Ok(done),
+    }
+}
+
+impl Turn {
+    /// Begins a run for a batch. Those who wait for it are handed back where that fails.
+    pub(crate) async fn begin(
+        core: &Arc<Core>,
+        control: &Arc<Control>,
+        batch: Batch,
+    ) -> Result<Self, (BeginError, Vec<Watcher>)> {
+        let Batch { conversation, items } = batch;
+        let input = merged(&items).unwrap_or_else(|| unreachable!("a batch is never empty"));
+        let ids: Vec<String> = items.iter().map(|item| item.input.id.clone()).collect();
+        let watchers: Vec<Watcher> = items.into_iter().filter_map(|item| item.watcher).collect();
+        let opened = async {
+            let limits = Limits::read(&core.settings)?;
+            let principal = input.principal.to_string();
+            let record = Record::begin(&core.journal, &conversation, &input.audience, &principal, &ids).await?;
+            Ok::<_, BeginError>((limits, record))
+        };
+        let (limits, record) = match opened.await {
+            Ok(opened) => opened,
+            Err(error) => return Err((error, watchers)),
+        };
+        let run = record.run.clone().unwrap_or_default();
+        control.begun(run.clone());
+        tracing::info!(run, conversation, inputs = ids.len(), "turn began");
+        let plugins = Arc::clone(&core.plugins);
+        let home = Route { conversation: input.conversation.clone(), reply_route: input.reply_route.clone() };
+        let shower = Shower::new(plugins, run.clone(), home.conversation.clone(), home.reply_route.clone(), watchers);
+        let offers = core.plugins.offers();
+        let stages = Stages { plugins: Arc::clone(&core.plugins), offers, timeout: limits.stage_timeout };
+        Ok(Self {
+            tools: ToolSet::assemble(&stages.offers, Some(&input.conversation)),
+            deadline: Instant::now() + limits.turn,
+            result: TurnResult { session: record.session.clone(), run, ..TurnResult::default() },
+            core: Arc::clone(core),
+            control: Arc::clone(control),
+            shower: Arc::new(shower),
+            context: Context::default(),
+            reply: Mutex::new(Reply::new(home)),
+            systems: Vec::new(),
+            turn_data: Vec::new(),
+            time: prompt::time(),
+            call_ids: HashSet::new(),
+            repeated: (String::new(), 0),
+            halved: false,
+            limits,
+            record,
+            input,
+            stages,
+        })
+    }
+
+    /// What is needed to close the turn from outside.
+    pub(crate) fn closing(&self) -> Closing {
+        Closing {
+            record: self.record.clone(),
+            shower: Arc::clone(&self.shower),
+            route: self.home(),
+            cause: self.cause(),
+        }
+    }
+
+    /// Runs to the end; whatever happens, there is a result.
+    pub(crate) async fn run(mut self) -> TurnResult {
+        let answer = self.answer().await;
+        self.end(answer).await
+    }
+
+    async fn answer(&mut self) -> Result<crate::rounds::Answer, Ended> {
+        self.open_window().await?;
+        let data = StageData::Input(self.input.clone());
+        let verdict = self.stage(Stage::OnInput, data).await?;
+        if let StageData::Input(input) = verdict.data {
+            self.input = input;
+        }
+        if let Some(Ending::Refused(reason)) = verdict.ending {
+            return Err(Ended::Refused(reason));
+        }
+        let message = prompt::user_message(&self.input, "");
+        self.add(message, json!({ INPUT_ID: self.input.id })).await?;
+        proceed(verdict.ending)?;
+        self.context.window.prune(self.limits.window_events);
+        let verdict = self.stage(Stage::PreAction, StageData::Ready(self.input.clone())).await?;
+        proceed(verdict.ending)?;
+        loop {
+            self.take_mail().await?;
+            if let Some(answer) = self.round().await? {
+                return Ok(answer);
+            }
+        }
+    }
+
+    /// Takes the conversation's window, or rebuilds it.
+    async fn open_window(&mut self) -> Result<(), Ended> {
+        let conversation = self.input.conversation.to_string();
+        let kept = self.core.contexts.take(&conversation).filter(|kept| kept.session == self.record.session);
+        self.context = match kept {
+            Some(context) => context,
+            None => {
+                let limit = u32::try_from(self.limits.window_events).unwrap_or(u32::MAX);
+                let events = self.core.journal.conversation_history(&conversation, limit).await?;
+                Context {
+                    session: self.record.session.clone(),
+                    window: Window::from_history(&events),
+                    ..Context::default()
+                }
+            }
+        };
+        Ok(())
+    }
+
+    /// Runs a stage that is not about a tool, and takes over what its handlers added.
+    pub(crate) async fn stage(&mut self, stage: Stage, data: StageData) -> Result<Verdict, Ended> {
+        let cause = self.cause();
+        let turn_data = self.turn_data.clone();
+        let work = self.stages.run(stage, data, turn_data, &cause, None);
+        let mut verdict = guard(&self.control, self.deadline, work).await?;
+        self.systems.append(&mut verdict.systems);
+        self.turn_data.clone_from(&verdict.turn_data);
+        Ok(verdict)
+    }
+
+    /// Puts a message into the journal and the window.
+    pub(crate) async fn add(&mut self, message: Message, about: Value) -> Result<(), Ended> {
+        self.record.message(&prompt::without_media(&message), about).await?;
+        self.context.window.push(message);
+        Ok(())
+    }
+
+    /// Puts the interrupts that have arrived before the next model call.
+    pub(crate) async fn take_mail(&mut self) -> Result<(), Ended> {
+        for item in self.control.drain() {
+            let Some(input) = self.admit_mail(item).await? else { continue };
+            let message = prompt::user_message(&input, MARK);
+            self.add(message, json!({ INPUT_ID: input.id, "interrupt": true })).await?;
+        }
+        Ok(())
+    }
+
+    /// An interrupt passes `on_input` like any input; what is refused there does not reach the model.
+    async fn admit_mail(&mut self, item: Queued) -> Result<Option<Input>, Ended> {
+        let input = item.input;
+        let by = input.principal.to_string();
+        let conversation = input.conversation.to_string();
+        let ids = [input.id.clone()];
+        // The input is taken by a run of its own that ends here: the journal knows no way to join another.
+        let joined = Record::begin(&self.core.journal, &conversation, &input.audience, &by, &ids).await?;
+        let result = TurnResult { finish: "joined".to_owned(), run: self.result.run.clone(), ..TurnResult::default() };
+        joined.finish(RunStatus::Completed, &result).await?;
+        self.record.event(EventKind::Interrupted, json!({ INPUT_ID: input.id, "by": by })).await?;
+        let route = Route { conversation: input.conversation.clone(), reply_route: input.reply_route.clone() };
+        let verdict = self.stage(Stage::OnInput, StageData::Input(input)).await?;
+        let (kind, text) = match verdict.ending {
+            None => {
+                let StageData::Input(input) = verdict.data else { return Ok(None) };
+                return Ok(Some(input));
+            }
+            Some(Ending::Refused(reason)) => (OutputKind::Notice("refused".to_owned()), reason),
+            Some(Ending::Responded(text)) => (OutputKind::Message, text),
+        };
+        let output = route.output(self.record.run.as_deref(), kind, text);
+        // A failure is in the journal and the log; the turn goes on.
+        let _ = outputs::deliver(&*self.core.plugins, &self.record, output, &self.cause()).await;
+        Ok(None)
+    }
+
+    /// Where the input came from.
+    pub(crate) fn home(&self) -> Route {
+        Route { conversation: self.input.conversation.clone(), reply_route: self.input.reply_route.clone() }
+    }
+
+    /// What the turn's calls come from, with the rights it has now.
+    pub(crate) fn cause(&self) -> Cause {
+        core::cause(
+            self.record.run.clone(),
+            &self.input.conversation,
+            &self.input.audience,
+            self.control.principal(),
+            self.limits.tool_timeout,
+        )
+    }
+}
+
+/// Goes on, unless a handler ended the turn.
+pub(crate) fn proceed(ending: Option<Ending>) -> Result<(), Ended> {
+    match ending {
+        None => Ok(()),
+        Some(Ending::Refused(reason)) => Err(Ended::Refused(reason)),
+        Some(Ending::Responded(text)) => Err(Ended::Responded(text)),
+    }
+}

@@ -1,0 +1,81 @@
+use homeagent_types::OutputKind;
+
+use crate::fake::answer;
+use crate::home::{Home, finished, soon};
+
+#[tokio::test]
+async fn commands_do_not_reach_the_model() {
+    let home = Home::new().await;
+    for (text, wanted) in
+        [("/help", "/status"), ("/status", "Turns running: 0"), ("/model", "No model"), ("/STOP ", "Nothing")]
+    {
+        home.say("me", text).await;
+        let output = soon(home.plugins.next_output()).await;
+        assert_eq!(output.kind, OutputKind::Reply);
+        assert!(output.text.contains(wanted), "{text}: {}", output.text);
+    }
+    assert!(home.models.try_next().await.is_none());
+    let mut asked = home.ask("/status").await;
+    assert_eq!(finished(&mut asked).await.finish, "command");
+}
+
+#[tokio::test]
+async fn what_only_looks_like_a_command_is_a_message() {
+    let home = Home::new().await;
+    home.say("me", "/new clothes?").await;
+    let model = soon(home.models.next()).await;
+    assert_eq!(model.said(), ["/new clothes?"]);
+    model.end(answer("yes"));
+    soon(home.plugins.next_output()).await;
+}
+
+#[tokio::test]
+async fn new_begins_a_session() {
+    let home = Home::new().await;
+    home.say("me", "one").await;
+    soon(home.models.next()).await.end(answer("1"));
+    soon(home.plugins.next_output()).await;
+    let before = home.journal.current_session("cli:me").await.unwrap();
+    home.say("me", "/new").await;
+    soon(home.plugins.next_output()).await;
+    assert_ne!(home.journal.current_session("cli:me").await.unwrap(), before);
+    home.say("me", "two").await;
+    let model = soon(home.models.next()).await;
+    assert_eq!(model.said(), ["two"]);
+    model.end(answer("2"));
+    soon(home.plugins.next_output()).await;
+}
+
+#[tokio::test]
+async fn new_waits_for_the_turn_before_it() {
+    let home = Home::new().await;
+    home.say("me", "one").await;
+    let model = soon(home.models.next()).await;
+    home.say("me", "/new").await;
+    home.say("me", "two").await;
+    assert_eq!(home.agent.status().queued, 2);
+    model.end(answer("1"));
+    assert_eq!(soon(home.plugins.next_output()).await.text, "1");
+    assert!(soon(home.plugins.next_output()).await.text.contains("new beginning"));
+    let model = soon(home.models.next()).await;
+    assert_eq!(model.said(), ["two"]);
+    model.end(answer("2"));
+    soon(home.plugins.next_output()).await;
+}
+
+#[tokio::test]
+async fn guests_have_only_their_own() {
+    let home = Home::new().await;
+    for text in ["/new", "/status", "/model"] {
+        home.say("stranger", text).await;
+        assert!(soon(home.plugins.next_output()).await.text.contains("needs the role member"), "{text}");
+    }
+    home.say("stranger", "/help").await;
+    let help = soon(home.plugins.next_output()).await.text;
+    assert!(help.contains("/stop") && !help.contains("/new"));
+    home.say("stranger", "go").await;
+    let model = soon(home.models.next()).await;
+    home.say("stranger", "/stop").await;
+    soon(model.cancelled()).await;
+    assert_eq!(soon(home.plugins.next_output()).await.kind, OutputKind::Notice("stopped".to_owned()));
+}

@@ -1,0 +1,7 @@
+//! Plugins and models whose every move a test decides, or sees.
+
+mod models;
+mod plugins;
+
+pub(crate) use models::{Asked, FakeModels, answer, call, calls, failure};
+pub(crate) use plugins::{FakePlugins, channel, stage, tool};

@@ -1,0 +1,130 @@
+//! A home with an agent in it, for one test.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use homeagent_agent::{Agent, Ask, Asked, Parts, TurnEvent, TurnResult};
+use homeagent_journal::{Event, EventKind, Journal};
+use homeagent_settings::{Bindings, Database, Secrets, Settings};
+use homeagent_types::ports::{Mind, Models, Plugins};
+use homeagent_types::{Conversation, Payload, Peer, Principal, Role, Submission};
+use tempfile::TempDir;
+
+use crate::fake::{FakeModels, FakePlugins, answer, channel};
+
+pub(crate) struct Home {
+    pub(crate) agent: Arc<Agent>,
+    pub(crate) plugins: Arc<FakePlugins>,
+    pub(crate) models: Arc<FakeModels>,
+    pub(crate) journal: Journal,
+    pub(crate) settings: Settings,
+    pub(crate) folder: TempDir,
+}
+
+/// Everything in a test has to happen within this time; it is never waited for.
+pub(crate) async fn soon<T>(work: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(30), work).await.expect("it happens in time")
+}
+
+impl Home {
+    /// An agent with the channel `cli`, on which `me` is the owner, `ann` a member and all others are guests.
+    pub(crate) async fn new() -> Self {
+        let plugins = FakePlugins::new();
+        plugins.offer_channel(channel("cli"));
+        Self::with(plugins, |_| {}).await
+    }
+
+    pub(crate) async fn with(plugins: Arc<FakePlugins>, set: impl FnOnce(&Settings)) -> Self {
+        Self::open(TempDir::new().unwrap(), plugins, set).await
+    }
+
+    /// An agent in a folder that may have been lived in.
+    pub(crate) async fn open(folder: TempDir, plugins: Arc<FakePlugins>, set: impl FnOnce(&Settings)) -> Self {
+        let database = Database::open(folder.path().join("homeagent.db")).unwrap();
+        let secrets = Secrets::open(&database, folder.path()).unwrap();
+        let settings = Settings::open(&database, &secrets).unwrap();
+        set(&settings);
+        let bindings = Bindings::open(&database).unwrap();
+        bindings.bind("cli", "me", "owner").unwrap();
+        bindings.bind("cli", "ann", "member").unwrap();
+        let journal = Journal::open(&database).unwrap();
+        let models = FakeModels::new();
+        let parts = Parts {
+            journal: journal.clone(),
+            settings: settings.clone(),
+            bindings,
+            plugins: Arc::clone(&plugins) as Arc<dyn Plugins>,
+            models: Arc::clone(&models) as Arc<dyn Models>,
+            home: folder.path().to_path_buf(),
+        };
+        let agent = Agent::start(parts).await.unwrap();
+        Self { agent, plugins, models, journal, settings, folder }
+    }
+
+    /// Says something on `cli` in the speaker's own conversation; returns the input's id.
+    pub(crate) async fn say(&self, user: &str, text: &str) -> String {
+        self.agent.submit("cli", None, said(user, text)).await.unwrap().input
+    }
+
+    pub(crate) async fn interrupt(&self, user: &str, text: &str) {
+        self.agent.interrupt("cli", None, said(user, text)).await.unwrap();
+    }
+
+    pub(crate) async fn ask(&self, text: &str) -> Asked {
+        self.agent.ask(Ask::text(text, Conversation::person("api", "me"), owner())).await.unwrap()
+    }
+
+    /// Asks, answers each call of the model in turn, and returns the result.
+    pub(crate) async fn turn(&self, text: &str, answers: Vec<homeagent_types::model::AssistantAnswer>) -> TurnResult {
+        let mut asked = self.ask(text).await;
+        for answer in answers {
+            soon(self.models.next()).await.end(answer);
+        }
+        finished(&mut asked).await
+    }
+
+    /// A turn that ends well, to see that the agent still works.
+    pub(crate) async fn works(&self) {
+        assert_eq!(self.turn("still there?", vec![answer("yes")]).await.reply, "yes");
+    }
+
+    /// What is in the journal of a run.
+    pub(crate) async fn events(&self, run: &str) -> Vec<Event> {
+        self.journal.run_events(run).await.unwrap()
+    }
+
+    pub(crate) async fn kinds(&self, run: &str) -> Vec<EventKind> {
+        self.events(run).await.into_iter().map(|event| event.kind).collect()
+    }
+}
+
+pub(crate) fn owner() -> Principal {
+    Principal { namespace: "local".to_owned(), user: "me".to_owned(), role: Role::Owner, display_name: None }
+}
+
+pub(crate) fn said(user: &str, text: &str) -> Submission {
+    Submission {
+        platform_id: None,
+        peer: Peer::Person(user.to_owned()),
+        user: user.to_owned(),
+        display_name: None,
+        connection: None,
+        kind: "message".to_owned(),
+        payload: Payload::Text(text.to_owned()),
+        media: Vec::new(),
+        reply_route: None,
+        received_at: None,
+        meta: Vec::new(),
+    }
+}
+
+pub(crate) async fn finished(asked: &mut Asked) -> TurnResult {
+    loop {
+        match soon(asked.events.recv()).await {
+            Some(TurnEvent::Finished(result)) => return result,
+            Some(_) => {}
+            None => panic!("a turn ended without a result"),
+        }
+    }
+}

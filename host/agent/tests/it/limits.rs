@@ -1,0 +1,93 @@
+use homeagent_settings::Settings;
+use homeagent_types::Effect;
+
+use crate::fake::{FakePlugins, answer, call, calls};
+use crate::home::{Home, finished, soon};
+
+async fn limited(key: &'static str, value: i64) -> Home {
+    let home = Home::with(FakePlugins::new(), |settings: &Settings| settings.set(key, value).unwrap()).await;
+    home.plugins.offer_echo("look", Effect::Read);
+    home.plugins.offer_echo("other", Effect::Read);
+    home
+}
+
+#[tokio::test]
+async fn the_rounds_of_a_turn_are_limited_and_that_is_said() {
+    let home = limited("core.agent.rounds", 2).await;
+    let mut last = calls(&[("look", "{\"n\":3}"), ("other", "{}")]);
+    last.text = "Let me see.".to_owned();
+    let result = home.turn("go", vec![call("look", "{\"n\":1}"), call("look", "{\"n\":2}"), last]).await;
+    assert_eq!((result.finish.as_str(), result.tool_rounds), ("rounds", 2));
+    assert!(result.reply.starts_with("Let me see.\n\n"), "{}", result.reply);
+    assert!(result.reply.contains("2 rounds") && result.reply.ends_with("look, other."), "{}", result.reply);
+    home.works().await;
+}
+
+#[tokio::test]
+async fn identical_calls_in_a_row_break_the_turn() {
+    let home = limited("core.agent.identical_calls", 2).await;
+    // The same in another spelling is the same.
+    let answers = vec![call("look", "{\"n\":1}"), call("look", "{ \"n\": 1 }"), call("look", "{\"n\":1}")];
+    let result = home.turn("go", answers).await;
+    assert_eq!((result.finish.as_str(), result.tool_rounds), ("identical-calls", 2));
+    assert!(result.reply.contains("look was called 2 times in a row"), "{}", result.reply);
+    home.works().await;
+}
+
+#[tokio::test]
+async fn calls_that_alternate_do_not() {
+    let home = limited("core.agent.identical_calls", 1).await;
+    let answers = vec![call("look", "{}"), call("other", "{}"), call("look", "{}"), answer("done")];
+    assert_eq!(home.turn("go", answers).await.finish, "stop");
+}
+
+#[tokio::test]
+async fn long_results_are_cut_at_a_character() {
+    let home = limited("core.agent.max_tool_result_bytes", 1024).await;
+    home.plugins.offer_tool("long", crate::fake::tool("long", Effect::Read), |_, _| {
+        Box::pin(async { Ok(homeagent_types::ToolOutput::text(&"汉".repeat(1000))) })
+    });
+    let mut asked = home.ask("go").await;
+    soon(home.models.next()).await.end(call("long", "{}"));
+    let model = soon(home.models.next()).await;
+    let result = model.results().remove(0);
+    assert_eq!(result.matches('汉').count(), 341);
+    assert!(result.contains("the result has 3000 bytes, of which 1023 are shown"), "{result}");
+    model.end(answer("ok"));
+    finished(&mut asked).await;
+}
+
+#[tokio::test]
+async fn long_arguments_are_not_run() {
+    let home = limited("core.agent.max_arguments_bytes", 1024).await;
+    let mut asked = home.ask("go").await;
+    let long = format!("{{\"n\":{}}}", "1".repeat(2000));
+    soon(home.models.next()).await.end(call("look", &long));
+    let model = soon(home.models.next()).await;
+    assert!(model.results()[0].contains("at most 1024 are taken"));
+    model.end(answer("ok"));
+    finished(&mut asked).await;
+}
+
+#[tokio::test]
+async fn an_answer_that_grows_too_long_is_cut() {
+    let home = limited("core.agent.max_reply_bytes", 1024).await;
+    let mut asked = home.ask("go").await;
+    let model = soon(home.models.next()).await;
+    model.piece(&"汉".repeat(400));
+    soon(model.cancelled()).await;
+    let result = finished(&mut asked).await;
+    assert_eq!((result.finish.as_str(), result.reply.chars().count()), ("length", 341));
+    home.works().await;
+}
+
+#[tokio::test]
+async fn a_turn_that_takes_too_long_is_ended() {
+    let home = limited("core.agent.turn_seconds", 1).await;
+    let mut asked = home.ask("go").await;
+    let model = soon(home.models.next()).await;
+    soon(model.cancelled()).await;
+    let result = finished(&mut asked).await;
+    assert_eq!((result.finish.as_str(), result.error.unwrap().code.as_str()), ("timeout", "timeout"));
+    home.works().await;
+}

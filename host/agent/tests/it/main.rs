@@ -1,0 +1,15 @@
+//! The agent against plugins and models that the tests play themselves.
+
+#![allow(clippy::unwrap_used, reason = "a test that can't go on is to fail there")]
+
+mod commands;
+mod fake;
+mod home;
+mod interrupts;
+mod limits;
+mod outputs;
+mod queue;
+mod stages;
+mod tools;
+mod turns;
+mod windows;
