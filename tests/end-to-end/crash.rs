@@ -101,8 +101,7 @@ fn check_file(home: &Home) {
 }
 
 fn texts(database: &rusqlite::Connection, kind: &str) -> BTreeSet<String> {
-    let mut statement =
-        database.prepare("SELECT payload FROM events WHERE kind = ?1").expect("the journal has events");
+    let mut statement = database.prepare("SELECT payload FROM events WHERE kind = ?1").expect("the journal has events");
     let rows = statement.query_map([kind], |row| row.get::<_, String>(0)).expect("they can be read");
     rows.map(|row| row.expect("a text")).collect()
 }

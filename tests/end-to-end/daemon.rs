@@ -147,8 +147,19 @@ impl Daemon {
     }
 
     pub(crate) async fn use_vendor(&self, vendor: &Vendor) {
-        let add =
-            ["source", "add", "fake", "--adapter", "openai", "--base-url", &vendor.base_url, "--model", "m", "--key-env", "FAKE_KEY"];
+        let add = [
+            "source",
+            "add",
+            "fake",
+            "--adapter",
+            "openai",
+            "--base-url",
+            &vendor.base_url,
+            "--model",
+            "m",
+            "--key-env",
+            "FAKE_KEY",
+        ];
         self.waiter_with(&add, &[("FAKE_KEY", KEY)]).await.ok();
     }
 

@@ -15,7 +15,9 @@ async fn a_turn_with_a_tool_passes_all_seven_stages() {
     vendor.script([Reply::calls(&[("add", r#"{"numbers":[1,2]}"#)]), Reply::text("three")]);
     assert_eq!(daemon.reply("one and two").await, "three");
     let seen = daemon.waiter(&["tools", "call", "probe_seen", "{}"]).await.ok();
-    for stage in ["on_input", "pre_action", "post_action", "before_toolcall", "after_toolcall", "before_output", "after_output"] {
+    for stage in
+        ["on_input", "pre_action", "post_action", "before_toolcall", "after_toolcall", "before_output", "after_output"]
+    {
         assert!(seen.contains(stage), "{stage} is missing in {seen}");
     }
 }

@@ -16,7 +16,14 @@ async fn a_plain_answer_comes_back_and_everything_about_it_is_in_the_journal() {
 
     let run = result["run"].as_str().expect("a result names its run");
     let kinds = daemon.kinds(run).await;
-    for kind in ["run_started", "user_message_added", "system_prompt_snapshotted", "model_called", "assistant_message_added", "run_completed"] {
+    for kind in [
+        "run_started",
+        "user_message_added",
+        "system_prompt_snapshotted",
+        "model_called",
+        "assistant_message_added",
+        "run_completed",
+    ] {
         assert!(kinds.iter().any(|it| it == kind), "{kind} is missing in {kinds:?}");
     }
     let asked = vendor.asked(1).await;

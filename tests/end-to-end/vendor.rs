@@ -110,8 +110,7 @@ impl Vendor {
         });
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let base_url = format!("http://{}/v1", listener.local_addr().expect("it has an address"));
-        let router =
-            Router::new().route("/v1/chat/completions", post(answer)).with_state(Arc::clone(&shared));
+        let router = Router::new().route("/v1/chat/completions", post(answer)).with_state(Arc::clone(&shared));
         tokio::spawn(async move { axum::serve(listener, router).await });
         Self { base_url, shared }
     }

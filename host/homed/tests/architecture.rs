@@ -47,7 +47,10 @@ fn height(package: &str) -> Option<u8> {
     Some(match package {
         "homeagent-types" | "homeagent-contract" | "homeagent-home" | "homeagent-bundle" => 0,
         "homeagent-language" | "homeagent-settings" => 1,
-        "homeagent-memory" | "homeagent-providers" | "homeagent-runtime" | "homeagent-journal"
+        "homeagent-memory"
+        | "homeagent-providers"
+        | "homeagent-runtime"
+        | "homeagent-journal"
         | "homeagent-knowledge" => 2,
         "homeagent-agent" => 3,
         "homeagent-gateway" => 4,
@@ -65,7 +68,8 @@ fn dependencies_point_one_way() {
             assert!(dependencies(manifest).is_empty(), "build scripts run before everything else");
             continue;
         }
-        let own = height(package).unwrap_or_else(|| panic!("{package} has no place among the host's crates; give it one"));
+        let own =
+            height(package).unwrap_or_else(|| panic!("{package} has no place among the host's crates; give it one"));
         for dependency in dependencies(manifest) {
             if let Some(other) = height(&dependency) {
                 assert!(other < own, "{folder}: {package} must not depend on {dependency}");

@@ -61,34 +61,18 @@ fn setup() -> Setup {
     let folder = tempfile::tempdir().expect("a folder");
     let database = Database::open(folder.path().join("homeagent.db")).expect("opens");
     let journal = Journal::open(&database).expect("opens");
-    let session = runtime
-        .block_on(journal.current_session(CONVERSATION))
-        .expect("a session");
-    Setup {
-        runtime,
-        _folder: folder,
-        database,
-        journal,
-        session,
-    }
+    let session = runtime.block_on(journal.current_session(CONVERSATION)).expect("a session");
+    Setup { runtime, _folder: folder, database, journal, session }
 }
 
 fn journal_append(criterion: &mut Criterion) {
-    let Setup {
-        runtime,
-        database,
-        journal,
-        session,
-        _folder,
-    } = setup();
+    let Setup { runtime, database, journal, session, _folder } = setup();
     let plain = Arc::new(Mutex::new(database.writer().expect("a connection")));
 
     let mut single = criterion.benchmark_group("journal_append/1");
     single.throughput(Throughput::Elements(1));
     single.bench_function("journal", |bencher| {
-        bencher
-            .to_async(&runtime)
-            .iter(|| journal.append(message(&session)));
+        bencher.to_async(&runtime).iter(|| journal.append(message(&session)));
     });
     single.bench_function("transaction per event", |bencher| {
         let mut connection = plain.lock().expect("the lock");

@@ -27,9 +27,7 @@ pub enum JournalError {
         session: String,
     },
     /// An event names a session or a run that is not there.
-    #[error(
-        "an event belongs to session {session} and run {run:?}, and one of them is not in the journal"
-    )]
+    #[error("an event belongs to session {session} and run {run:?}, and one of them is not in the journal")]
     UnknownOwner {
         /// The session named.
         session: String,

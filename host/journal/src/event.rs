@@ -194,16 +194,14 @@ impl Event {
     pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         let name: String = row.get(5)?;
         let payload: String = row.get(8)?;
-        let damaged =
-            |column, why| rusqlite::Error::FromSqlConversionFailure(column, Type::Text, why);
+        let damaged = |column, why| rusqlite::Error::FromSqlConversionFailure(column, Type::Text, why);
         Ok(Self {
             seq: row.get(0)?,
             at_ms: row.get(1)?,
             session: row.get(2)?,
             run: row.get(3)?,
             conversation: row.get(4)?,
-            kind: EventKind::from_name(&name)
-                .ok_or_else(|| damaged(5, format!("no event kind \"{name}\"").into()))?,
+            kind: EventKind::from_name(&name).ok_or_else(|| damaged(5, format!("no event kind \"{name}\"").into()))?,
             hidden: row.get(6)?,
             audience: row.get(7)?,
             payload: serde_json::from_str(&payload).map_err(|error| damaged(8, error.into()))?,
@@ -215,22 +213,11 @@ impl Event {
 pub(crate) fn append(connection: &Connection, event: &NewEvent) -> Result<Seq, Failure> {
     let kind = event.kind;
     if let Some(operation) = kind.written_by() {
-        return Err(JournalError::ReservedKind {
-            kind: kind.as_str(),
-            operation,
-        }
-        .into());
+        return Err(JournalError::ReservedKind { kind: kind.as_str(), operation }.into());
     }
     let named = |field| {
-        let missing = || JournalError::MissingField {
-            kind: kind.as_str(),
-            field,
-        };
-        event
-            .payload
-            .get(field)
-            .and_then(Value::as_str)
-            .ok_or_else(missing)
+        let missing = || JournalError::MissingField { kind: kind.as_str(), field };
+        event.payload.get(field).and_then(Value::as_str).ok_or_else(missing)
     };
     match kind {
         EventKind::OutputQueued => {
@@ -242,17 +229,11 @@ pub(crate) fn append(connection: &Connection, event: &NewEvent) -> Result<Seq, F
             Ok(seq)
         }
         EventKind::OutputSent | EventKind::OutputUnknown => {
-            connection
-                .prepare_cached("DELETE FROM open_outputs WHERE id = ?1")?
-                .execute([named(OUTPUT_ID)?])?;
+            connection.prepare_cached("DELETE FROM open_outputs WHERE id = ?1")?.execute([named(OUTPUT_ID)?])?;
             insert(connection, event)
         }
         EventKind::InputFlushed | EventKind::InputRefused => {
-            let state = if kind == EventKind::InputFlushed {
-                "flushed"
-            } else {
-                "refused"
-            };
+            let state = if kind == EventKind::InputFlushed { "flushed" } else { "refused" };
             connection
                 .prepare_cached("UPDATE inputs SET state = ?2 WHERE id = ?1 AND state = 'waiting'")?
                 .execute([named(INPUT_ID)?, state])?;
@@ -278,11 +259,9 @@ pub(crate) fn insert(connection: &Connection, event: &NewEvent) -> Result<Seq, F
         event.payload.to_string(),
     ]);
     inserted.map_err(|error| match error.sqlite_extended_error_code() {
-        Some(rusqlite::ffi::SQLITE_CONSTRAINT_FOREIGNKEY) => JournalError::UnknownOwner {
-            session: event.session.clone(),
-            run: event.run.clone(),
+        Some(rusqlite::ffi::SQLITE_CONSTRAINT_FOREIGNKEY) => {
+            JournalError::UnknownOwner { session: event.session.clone(), run: event.run.clone() }.into()
         }
-        .into(),
         _ => error.into(),
     })
 }

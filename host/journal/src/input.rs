@@ -46,8 +46,7 @@ impl Journal {
         payload: Value,
         audience: &str,
     ) -> Result<Acceptance, JournalError> {
-        let key =
-            dedup_key.map(|(channel, platform_id)| (channel.to_owned(), platform_id.to_owned()));
+        let key = dedup_key.map(|(channel, platform_id)| (channel.to_owned(), platform_id.to_owned()));
         let (conversation, input_id) = (conversation.to_owned(), input_id.to_owned());
         let audience = audience.to_owned();
         self.writer
@@ -92,9 +91,7 @@ fn find_earlier(
     let (None, Some((channel, platform_id))) = (&same, key) else {
         return Ok(same);
     };
-    connection
-        .prepare_cached("DELETE FROM input_keys WHERE at_ms < ?1")?
-        .execute([now_ms() - KEY_AGE_MS])?;
+    connection.prepare_cached("DELETE FROM input_keys WHERE at_ms < ?1")?.execute([now_ms() - KEY_AGE_MS])?;
     let earlier = connection
         .prepare_cached("SELECT input FROM input_keys WHERE channel = ?1 AND platform_id = ?2")?
         .query_row([channel, platform_id], |row| row.get(0))
@@ -112,20 +109,11 @@ pub(crate) fn take(connection: &Connection, input_id: &str, run: &str) -> Result
         .query_row([input_id], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     let Some((state, audience)) = found else {
-        return Err(JournalError::UnknownInput {
-            input: input_id.to_owned(),
-        }
-        .into());
+        return Err(JournalError::UnknownInput { input: input_id.to_owned() }.into());
     };
     if state != "waiting" {
-        return Err(JournalError::InputNotWaiting {
-            input: input_id.to_owned(),
-            state,
-        }
-        .into());
+        return Err(JournalError::InputNotWaiting { input: input_id.to_owned(), state }.into());
     }
-    connection
-        .prepare_cached("UPDATE inputs SET state = 'taken', run = ?2 WHERE id = ?1")?
-        .execute([input_id, run])?;
+    connection.prepare_cached("UPDATE inputs SET state = 'taken', run = ?2 WHERE id = ?1")?.execute([input_id, run])?;
     Ok(audience)
 }

@@ -23,10 +23,7 @@ impl Journal {
     /// A database that is damaged, or of a newer program; a thread that can't be started.
     pub fn open(database: &Database) -> Result<Self, JournalError> {
         database.migrate("journal", MIGRATIONS)?;
-        Ok(Self {
-            writer: Writer::start(database)?,
-            readers: Readers::new(database),
-        })
+        Ok(Self { writer: Writer::start(database)?, readers: Readers::new(database) })
     }
 
     /// Appends an event; it is on the disk when this answers. Dropping the future does not take it back.
@@ -38,11 +35,7 @@ impl Journal {
     ///
     /// Kinds that have an operation of their own, a session or run that is not there, and what the database answers.
     pub async fn append(&self, event: NewEvent) -> Result<Seq, JournalError> {
-        self.writer
-            .write("appending an event", move |connection| {
-                event::append(connection, &event)
-            })
-            .await
+        self.writer.write("appending an event", move |connection| event::append(connection, &event)).await
     }
 
     /// Appends events in their order, all or none.
@@ -51,12 +44,7 @@ impl Journal {
     ///
     /// As for [`Journal::append`].
     pub async fn append_all(&self, events: Vec<NewEvent>) -> Result<Vec<Seq>, JournalError> {
-        let work = move |connection: &_| {
-            events
-                .iter()
-                .map(|event| event::append(connection, event))
-                .collect()
-        };
+        let work = move |connection: &_| events.iter().map(|event| event::append(connection, event)).collect();
         self.writer.write("appending events", work).await
     }
 

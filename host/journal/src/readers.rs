@@ -21,11 +21,7 @@ pub(crate) struct Readers {
 
 impl Readers {
     pub(crate) fn new(database: &Database) -> Self {
-        Self {
-            database: database.clone(),
-            permits: Arc::new(Semaphore::new(CONNECTIONS)),
-            idle: Arc::default(),
-        }
+        Self { database: database.clone(), permits: Arc::new(Semaphore::new(CONNECTIONS)), idle: Arc::default() }
     }
 
     /// Runs `work` on a thread that may block.
@@ -38,10 +34,7 @@ impl Readers {
         T: Send + 'static,
     {
         // The semaphore is never closed.
-        let permit = Arc::clone(&self.permits)
-            .acquire_owned()
-            .await
-            .map_err(|_| JournalError::Closed)?;
+        let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(|_| JournalError::Closed)?;
         let Self { database, idle, .. } = self.clone();
         let task = tokio::task::spawn_blocking(move || {
             let _permit = permit;
@@ -51,9 +44,7 @@ impl Readers {
                 None => database.reader()?,
             };
             let answer = work(&connection).map_err(|source| database.error(doing, source));
-            idle.lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(connection);
+            idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
             Ok(answer?)
         });
         match task.await {

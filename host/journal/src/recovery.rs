@@ -83,16 +83,9 @@ impl Journal {
 }
 
 fn close_outputs(connection: &Connection) -> Result<Vec<UnknownOutput>, Failure> {
-    let read = |row: &Row<'_>| {
-        Ok(UnknownOutput {
-            queued: Event::read(row)?,
-            output_id: row.get("id")?,
-        })
-    };
+    let read = |row: &Row<'_>| Ok(UnknownOutput { queued: Event::read(row)?, output_id: row.get("id")? });
     let outputs = connection
-        .prepare_cached(&format!(
-            "SELECT {COLUMNS}, id FROM open_outputs JOIN events USING (seq) ORDER BY seq"
-        ))?
+        .prepare_cached(&format!("SELECT {COLUMNS}, id FROM open_outputs JOIN events USING (seq) ORDER BY seq"))?
         .query_map([], read)?
         .collect::<rusqlite::Result<Vec<_>>>()?;
     for output in &outputs {
@@ -115,14 +108,8 @@ fn close_outputs(connection: &Connection) -> Result<Vec<UnknownOutput>, Failure>
 
 fn close_runs(connection: &Connection) -> Result<Vec<Run>, Failure> {
     let close = |open: Run| {
-        let ended = run::finish(
-            connection,
-            open,
-            RunStatus::Failed,
-            Some("stopped"),
-            Some(STOPPED_DURING_RUN),
-            &Value::Null,
-        )?;
+        let ended =
+            run::finish(connection, open, RunStatus::Failed, Some("stopped"), Some(STOPPED_DURING_RUN), &Value::Null)?;
         Ok(ended.0)
     };
     run::open(connection)?.into_iter().map(close).collect()

@@ -41,9 +41,7 @@ impl RunStatus {
     /// The status of that name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Open, Self::Completed, Self::Failed, Self::Cancelled]
-            .into_iter()
-            .find(|status| status.as_str() == name)
+        [Self::Open, Self::Completed, Self::Failed, Self::Cancelled].into_iter().find(|status| status.as_str() == name)
     }
 }
 
@@ -72,18 +70,14 @@ pub struct Run {
     pub error: Option<String>,
 }
 
-const RUN_COLUMNS: &str = "id, session, conversation, principal, audience, started_at, ended_at, status, finish_reason, error";
+const RUN_COLUMNS: &str =
+    "id, session, conversation, principal, audience, started_at, ended_at, status, finish_reason, error";
 
 impl Run {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         let status: String = row.get(7)?;
-        let unknown = || {
-            rusqlite::Error::FromSqlConversionFailure(
-                7,
-                Type::Text,
-                format!("no status \"{status}\"").into(),
-            )
-        };
+        let unknown =
+            || rusqlite::Error::FromSqlConversionFailure(7, Type::Text, format!("no status \"{status}\"").into());
         Ok(Self {
             id: row.get(0)?,
             session: row.get(1)?,
@@ -133,9 +127,7 @@ impl Journal {
                 for input_id in &input_ids {
                     audience = input::take(connection, input_id, &id)?;
                 }
-                connection
-                    .prepare_cached("UPDATE runs SET audience = ?2 WHERE id = ?1")?
-                    .execute([&id, &audience])?;
+                connection.prepare_cached("UPDATE runs SET audience = ?2 WHERE id = ?1")?.execute([&id, &audience])?;
                 let event = NewEvent {
                     session: session.clone(),
                     run: Some(id.clone()),
@@ -168,17 +160,9 @@ impl Journal {
         let error = error.map(str::to_owned);
         self.writer
             .write("finishing a run", move |connection| {
-                let found = find(connection, &run)?
-                    .ok_or_else(|| JournalError::UnknownRun { run: run.clone() })?;
-                finish(
-                    connection,
-                    found,
-                    status,
-                    finish_reason.as_deref(),
-                    error.as_deref(),
-                    &payload,
-                )
-                .map(|(_, seq)| seq)
+                let found = find(connection, &run)?.ok_or_else(|| JournalError::UnknownRun { run: run.clone() })?;
+                finish(connection, found, status, finish_reason.as_deref(), error.as_deref(), &payload)
+                    .map(|(_, seq)| seq)
             })
             .await
     }
@@ -190,9 +174,7 @@ impl Journal {
     /// What the database answers.
     pub async fn run(&self, id: &str) -> Result<Option<Run>, JournalError> {
         let id = id.to_owned();
-        self.readers
-            .read("reading a run", move |connection| find(connection, &id))
-            .await
+        self.readers.read("reading a run", move |connection| find(connection, &id)).await
     }
 
     /// Runs, newest first, at most `limit`; those that began before the run `before`, or the newest. None if there is
@@ -227,9 +209,7 @@ impl Journal {
         self.readers
             .read("reading a run's events", move |connection| {
                 connection
-                    .prepare_cached(&format!(
-                        "SELECT {COLUMNS} FROM events WHERE run = ?1 ORDER BY seq"
-                    ))?
+                    .prepare_cached(&format!("SELECT {COLUMNS} FROM events WHERE run = ?1 ORDER BY seq"))?
                     .query_map([run], Event::read)?
                     .collect()
             })
@@ -251,9 +231,7 @@ fn find(connection: &Connection, id: &str) -> rusqlite::Result<Option<Run>> {
 /// The open runs, oldest first.
 pub(crate) fn open(connection: &Connection) -> rusqlite::Result<Vec<Run>> {
     connection
-        .prepare_cached(&format!(
-            "SELECT {RUN_COLUMNS} FROM runs WHERE status = 'open' ORDER BY number"
-        ))?
+        .prepare_cached(&format!("SELECT {RUN_COLUMNS} FROM runs WHERE status = 'open' ORDER BY number"))?
         .query_map([], Run::read)?
         .collect()
 }
@@ -273,11 +251,7 @@ pub(crate) fn finish(
         RunStatus::Failed | RunStatus::Cancelled => EventKind::RunFailed,
     };
     if run.status != RunStatus::Open {
-        return Err(JournalError::RunEnded {
-            run: run.id,
-            status: run.status,
-        }
-        .into());
+        return Err(JournalError::RunEnded { run: run.id, status: run.status }.into());
     }
     let ended_at = now_ms();
     connection

@@ -24,12 +24,7 @@ pub struct Session {
 
 impl Session {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self {
-            id: row.get(0)?,
-            conversation: row.get(1)?,
-            started_at: row.get(2)?,
-            ended_at: row.get(3)?,
-        })
+        Ok(Self { id: row.get(0)?, conversation: row.get(1)?, started_at: row.get(2)?, ended_at: row.get(3)? })
     }
 }
 
@@ -37,10 +32,7 @@ const CURRENT: &str = "SELECT id FROM sessions WHERE conversation = ?1 AND ended
 
 /// The current session of a conversation, begun if there is none.
 pub(crate) fn ensure(connection: &Connection, conversation: &str) -> Result<String, Failure> {
-    let current = connection
-        .prepare_cached(CURRENT)?
-        .query_row([conversation], |row| row.get(0))
-        .optional()?;
+    let current = connection.prepare_cached(CURRENT)?.query_row([conversation], |row| row.get(0)).optional()?;
     match current {
         Some(id) => Ok(id),
         None => begin(connection, conversation),
@@ -63,11 +55,7 @@ impl Journal {
     /// What the database answers.
     pub async fn current_session(&self, conversation: &str) -> Result<String, JournalError> {
         let conversation = conversation.to_owned();
-        self.writer
-            .write("looking up the current session", move |connection| {
-                ensure(connection, &conversation)
-            })
-            .await
+        self.writer.write("looking up the current session", move |connection| ensure(connection, &conversation)).await
     }
 
     /// Ends the conversation's current session, if there is one, and begins another; returns its id. Runs that are
@@ -140,11 +128,7 @@ impl Journal {
     /// # Errors
     ///
     /// What the database answers.
-    pub async fn conversation_history(
-        &self,
-        conversation: &str,
-        limit: u32,
-    ) -> Result<Vec<Event>, JournalError> {
+    pub async fn conversation_history(&self, conversation: &str, limit: u32) -> Result<Vec<Event>, JournalError> {
         let conversation = conversation.to_owned();
         self.readers
             .read("reading a conversation's history", move |connection| {

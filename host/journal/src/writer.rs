@@ -38,9 +38,7 @@ impl From<rusqlite::Error> for Failure {
 
 /// Milliseconds since 1970.
 pub(crate) fn now_ms() -> i64 {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
@@ -104,10 +102,7 @@ where
 }
 
 /// A job that fails takes back what it wrote, and nothing of the others.
-fn in_savepoint<T>(
-    connection: &Connection,
-    work: impl Fn(&Connection) -> Result<T, Failure>,
-) -> Result<T, Failure> {
+fn in_savepoint<T>(connection: &Connection, work: impl Fn(&Connection) -> Result<T, Failure>) -> Result<T, Failure> {
     let step = |sql| connection.prepare_cached(sql)?.execute([]);
     step("SAVEPOINT job")?;
     match work(connection) {
@@ -136,10 +131,7 @@ impl Writer {
             .name("journal".to_owned())
             .spawn(move || run(&connection, &thread_database, commands))
             .map_err(|source| JournalError::Thread { source })?;
-        Ok(Self {
-            database: database.clone(),
-            queue,
-        })
+        Ok(Self { database: database.clone(), queue })
     }
 
     /// Has `work` done in a group, and answers when that is on the disk. Dropping the future does not take it back.
@@ -149,17 +141,8 @@ impl Writer {
         F: Fn(&Connection) -> Result<T, Failure> + Send + 'static,
     {
         let (caller, answer) = oneshot::channel();
-        let job = Work {
-            doing,
-            database: self.database.clone(),
-            work,
-            outcome: None,
-            caller,
-        };
-        self.queue
-            .send(Command::Write(Box::new(job)))
-            .await
-            .map_err(|_| JournalError::Closed)?;
+        let job = Work { doing, database: self.database.clone(), work, outcome: None, caller };
+        self.queue.send(Command::Write(Box::new(job))).await.map_err(|_| JournalError::Closed)?;
         answer.await.map_err(|_| JournalError::Closed)?
     }
 
@@ -186,11 +169,7 @@ fn run(connection: &Connection, database: &Database, mut commands: mpsc::Receive
                     closers.push(done);
                 }
             }
-            next = if group.len() < LARGEST_GROUP {
-                commands.try_recv().ok()
-            } else {
-                None
-            };
+            next = if group.len() < LARGEST_GROUP { commands.try_recv().ok() } else { None };
         }
         commit(connection, database, group);
     }
@@ -230,17 +209,10 @@ fn commit(connection: &Connection, database: &Database, mut group: Vec<Box<dyn J
     }
 }
 
-fn transaction(
-    connection: &Connection,
-    database: &Database,
-    group: &mut [Box<dyn Job>],
-) -> Result<(), DatabaseError> {
+fn transaction(connection: &Connection, database: &Database, group: &mut [Box<dyn Job>]) -> Result<(), DatabaseError> {
     let step = |sql| {
-        let done = connection
-            .prepare_cached(sql)
-            .and_then(|mut statement| statement.execute([]));
-        done.map(drop)
-            .map_err(|source| database.error("writing the journal", source))
+        let done = connection.prepare_cached(sql).and_then(|mut statement| statement.execute([]));
+        done.map(drop).map_err(|source| database.error("writing the journal", source))
     };
     step("BEGIN IMMEDIATE")?;
     for job in group.iter_mut() {

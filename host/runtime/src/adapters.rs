@@ -16,6 +16,7 @@ use tokio_util::task::AbortOnDropHandle;
 use wasmtime::Store;
 use wasmtime::component::Linker;
 
+use crate::PackageError;
 use crate::bindings::adapter::{LlmAdapter, LlmAdapterPre};
 use crate::cache::CodeCache;
 use crate::convert;
@@ -26,7 +27,6 @@ use crate::package::{Package, PackageInfo, one_line};
 use crate::services::Services;
 use crate::slot::core::SlotCore;
 use crate::slot::job::describe_trap;
-use crate::PackageError;
 
 /// How long one step of an adapter may take.
 const STEP: Duration = Duration::from_secs(10);
@@ -110,11 +110,7 @@ impl AdapterShelf {
         self.loaded.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
 
-    async fn session(
-        &self,
-        pre: &LlmAdapterPre<InstanceState>,
-        core: &Arc<SlotCore>,
-    ) -> Result<Session, CallError> {
+    async fn session(&self, pre: &LlmAdapterPre<InstanceState>, core: &Arc<SlotCore>) -> Result<Session, CallError> {
         let memory = usize::try_from(self.services.number("core.plugin.memory_mib", 64) << 20).unwrap_or(usize::MAX);
         let live = Arc::new(AtomicBool::new(false));
         let mut store = instance::store(&self.engine, core, &self.services, memory, &live);

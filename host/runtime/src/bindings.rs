@@ -1,6 +1,14 @@
 //! The generated bindings of the contract, one module for each little world. Nothing outside this crate sees them.
 
-#![allow(missing_docs, unsafe_code, unused_doc_comments, unreachable_pub, unused_qualifications, clippy::all, reason = "generated code")]
+#![allow(
+    missing_docs,
+    unsafe_code,
+    unused_doc_comments,
+    unreachable_pub,
+    unused_qualifications,
+    clippy::all,
+    reason = "generated code"
+)]
 
 pub mod plugin {
     wasmtime::component::bindgen!({

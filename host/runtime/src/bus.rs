@@ -109,7 +109,8 @@ mod tests {
     use super::*;
 
     fn event(topic: &str) -> Event {
-        let principal = Principal { namespace: "host".into(), user: "host".into(), role: Role::Plugin, display_name: None };
+        let principal =
+            Principal { namespace: "host".into(), user: "host".into(), role: Role::Plugin, display_name: None };
         let cause = Cause {
             run: None,
             conversation: None,

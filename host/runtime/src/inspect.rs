@@ -7,7 +7,8 @@ use crate::PackageError;
 
 /// Checks that `bytes` is a component of `kind`, stamped with the contract this host speaks.
 pub(crate) fn check(plugin: &str, bytes: &[u8], kind: Kind) -> Result<(), PackageError> {
-    let stamp = read_stamp(bytes).map_err(|reason| PackageError::NotAComponent { plugin: plugin.to_owned(), reason })?;
+    let stamp =
+        read_stamp(bytes).map_err(|reason| PackageError::NotAComponent { plugin: plugin.to_owned(), reason })?;
     let expected = format!("{}@{VERSION} ({})", kind.name(), kind.digest());
     let found = match stamp {
         None => "no HomeAgent contract at all".to_owned(),

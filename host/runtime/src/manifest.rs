@@ -10,14 +10,28 @@ use crate::PackageError;
 
 /// Every capability a package can ask for.
 pub const CAPABILITIES: [&str; 17] = [
-    "connect", "events", "files", "http", "input", "knowledge", "listen", "llm", "memory", "output", "process",
-    "secrets", "settings", "social", "stages", "timers", "tools",
+    "connect",
+    "events",
+    "files",
+    "http",
+    "input",
+    "knowledge",
+    "listen",
+    "llm",
+    "memory",
+    "output",
+    "process",
+    "secrets",
+    "settings",
+    "social",
+    "stages",
+    "timers",
+    "tools",
 ];
 
 const LARGEST_FILE: usize = 256 << 10;
 const MOST_SETTINGS: usize = 256;
-const SETTING_KEYS: [&str; 9] =
-    ["type", "default", "description", "unit", "min", "max", "in", "choices", "applies"];
+const SETTING_KEYS: [&str; 9] = ["type", "default", "description", "unit", "min", "max", "in", "choices", "applies"];
 
 /// A checked manifest.
 #[derive(Clone, Debug, PartialEq)]

@@ -69,7 +69,8 @@ impl Registrations {
     pub(crate) fn listener(&self, name: &str) -> Option<String> {
         let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         let holds = |registered: &Registered| {
-            registered.descriptor.listeners.iter().any(|listener| listener == name) && registered.grants.allows("listen")
+            registered.descriptor.listeners.iter().any(|listener| listener == name)
+                && registered.grants.allows("listen")
         };
         slots.iter().find(|(_, registered)| holds(registered)).map(|(slot, _)| slot.clone())
     }
@@ -175,7 +176,8 @@ mod tests {
         let (_one, first) = grants("first");
         let (_two, second) = grants("second");
         registrations.put("first", Arc::new(descriptor("first", "add", "tv", "chat")), first).expect("nobody has them");
-        let clashes = [("add", "x", "y", "tool add"), ("x", "tv", "y", "channel tv"), ("x", "y", "chat", "listener chat")];
+        let clashes =
+            [("add", "x", "y", "tool add"), ("x", "tv", "y", "channel tv"), ("x", "y", "chat", "listener chat")];
         for (tool, channel, listener, words) in clashes {
             let wanted = Arc::new(descriptor("second", tool, channel, listener));
             let refused = registrations.put("second", wanted, second.clone()).expect_err("the first has it");

@@ -10,9 +10,7 @@ use homeagent_contract::Kind;
 use homeagent_settings::{Grants, Settings};
 use homeagent_types::ports::{Adapters, Connection, Listeners, Mind, PluginAdmin, PluginStatus, Plugins};
 use homeagent_types::stage::{Patch, StageContext};
-use homeagent_types::{
-    CallError, Cause, Meta, Offers, Output, OutputDelta, Principal, Receipt, ToolOutput,
-};
+use homeagent_types::{CallError, Cause, Meta, Offers, Output, OutputDelta, Principal, Receipt, ToolOutput};
 use tokio::sync::{mpsc, oneshot};
 use wasmtime::component::Linker;
 
@@ -216,7 +214,8 @@ impl Inner {
     async fn load(&self, origin: &Origin) -> Result<(), PackageError> {
         let (read, place) = (origin.clone(), origin.name());
         let package = tokio::task::spawn_blocking(move || read.read()).await;
-        let package = package.map_err(|lost| PackageError::Load { plugin: place.into(), reason: lost.to_string() })??;
+        let package =
+            package.map_err(|lost| PackageError::Load { plugin: place.into(), reason: lost.to_string() })??;
         let name = package.manifest.name.clone();
         if package.manifest.kind == Kind::Adapter {
             self.adapters.load(&self.cache, package).await?;
@@ -273,9 +272,10 @@ impl Inner {
 
     fn declare_settings(&self, package: &Package) -> Result<(), PackageError> {
         let manifest = &package.manifest;
-        self.services.settings.declare_plugin(&manifest.name, manifest.settings.clone()).map_err(|error| {
-            PackageError::Manifest { plugin: manifest.name.clone(), reason: error.to_string() }
-        })
+        self.services
+            .settings
+            .declare_plugin(&manifest.name, manifest.settings.clone())
+            .map_err(|error| PackageError::Manifest { plugin: manifest.name.clone(), reason: error.to_string() })
     }
 
     async fn prepare(&self, seat: &Seat, package: Package) -> Result<Prepared, PackageError> {
@@ -283,7 +283,8 @@ impl Inner {
         let (engine, cache, linker) = (self.engine.clone(), Arc::clone(&self.cache), self.linker.clone());
         let compiled =
             tokio::task::spawn_blocking(move || package::compile_plugin(&engine, &cache, &linker, package)).await;
-        let compiled = compiled.map_err(|lost| PackageError::Load { plugin: plugin.clone(), reason: lost.to_string() })?;
+        let compiled =
+            compiled.map_err(|lost| PackageError::Load { plugin: plugin.clone(), reason: lost.to_string() })?;
         let (package, pre, indices) = compiled?;
         let descriptor = describe(seat, &pre, &indices).await;
         let descriptor = descriptor.map_err(|reason| PackageError::Descriptor { plugin, reason })?;
@@ -312,9 +313,10 @@ impl Inner {
     }
 
     fn status(&self, name: &str) -> Result<PluginStatus, CallError> {
-        self.list().into_iter().find(|status| status.name == name).ok_or_else(|| {
-            CallError::NotFound(format!("there is no plugin {name}"))
-        })
+        self.list()
+            .into_iter()
+            .find(|status| status.name == name)
+            .ok_or_else(|| CallError::NotFound(format!("there is no plugin {name}")))
     }
 
     fn list(&self) -> Vec<PluginStatus> {

@@ -21,13 +21,7 @@ pub(crate) struct Services {
 
 impl Services {
     pub(crate) fn new(settings: Settings, grants: Grants) -> Self {
-        Self {
-            settings,
-            grants,
-            registrations: Registrations::default(),
-            bus: Bus::default(),
-            mind: OnceLock::new(),
-        }
+        Self { settings, grants, registrations: Registrations::default(), bus: Bus::default(), mind: OnceLock::new() }
     }
 
     /// The agent; it comes after the runtime, and the runtime does not keep it alive.

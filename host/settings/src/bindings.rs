@@ -29,9 +29,7 @@ pub enum BindingError {
         role: String,
     },
     /// A namespace or a user id is empty.
-    #[error(
-        "a person is bound by the channel's name and the user id there, and one of them is empty"
-    )]
+    #[error("a person is bound by the channel's name and the user id there, and one of them is empty")]
     Nobody,
     /// The database failed; the bindings are as they were.
     #[error(transparent)]
@@ -67,14 +65,10 @@ impl Bindings {
         database.migrate("bindings", MIGRATIONS)?;
         let known = database.read("reading the role bindings", |connection| {
             let mut statement = connection.prepare("SELECT namespace, user, role FROM bindings")?;
-            let rows =
-                statement.query_map([], |row| Ok(((row.get(0)?, row.get(1)?), row.get(2)?)))?;
+            let rows = statement.query_map([], |row| Ok(((row.get(0)?, row.get(1)?), row.get(2)?)))?;
             rows.collect()
         })?;
-        Ok(Self {
-            database: database.clone(),
-            known: Arc::new(RwLock::new(known)),
-        })
+        Ok(Self { database: database.clone(), known: Arc::new(RwLock::new(known)) })
     }
 
     /// The role of a person, `None` for a stranger. Answered from memory.
@@ -91,22 +85,19 @@ impl Bindings {
     /// [`BindingError::UnknownRole`], [`BindingError::Nobody`], and what the database answers.
     pub fn bind(&self, namespace: &str, user: &str, role: &str) -> Result<(), BindingError> {
         if !ROLES.contains(&role) {
-            return Err(BindingError::UnknownRole {
-                role: role.to_owned(),
-            });
+            return Err(BindingError::UnknownRole { role: role.to_owned() });
         }
         if namespace.is_empty() || user.is_empty() {
             return Err(BindingError::Nobody);
         }
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        self.database
-            .write("binding a person to a role", |transaction| {
-                transaction.execute(
-                    "INSERT INTO bindings (namespace, user, role) VALUES (?1, ?2, ?3)
+        self.database.write("binding a person to a role", |transaction| {
+            transaction.execute(
+                "INSERT INTO bindings (namespace, user, role) VALUES (?1, ?2, ?3)
                  ON CONFLICT (namespace, user) DO UPDATE SET role = excluded.role",
-                    params![namespace, user, role],
-                )
-            })?;
+                params![namespace, user, role],
+            )
+        })?;
         known.insert((namespace.to_owned(), user.to_owned()), role.to_owned());
         tracing::info!(namespace, user, role, "person bound");
         Ok(())
@@ -120,10 +111,7 @@ impl Bindings {
     pub fn unbind(&self, namespace: &str, user: &str) -> Result<bool, BindingError> {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         let removed = self.database.write("unbinding a person", |transaction| {
-            transaction.execute(
-                "DELETE FROM bindings WHERE namespace = ?1 AND user = ?2",
-                [namespace, user],
-            )
+            transaction.execute("DELETE FROM bindings WHERE namespace = ?1 AND user = ?2", [namespace, user])
         })?;
         known.remove(&(namespace.to_owned(), user.to_owned()));
         tracing::info!(namespace, user, "person unbound");

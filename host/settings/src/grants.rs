@@ -48,28 +48,21 @@ impl Grants {
     pub fn open(database: &Database) -> Result<Self, DatabaseError> {
         database.migrate("grants", MIGRATIONS)?;
         let rows = database.read("reading the grants", |connection| {
-            let mut statement =
-                connection.prepare("SELECT plugin, capability, detail FROM grants")?;
-            let rows =
-                statement.query_map([], |row| Ok(((row.get(0)?, row.get(1)?), row.get(2)?)))?;
+            let mut statement = connection.prepare("SELECT plugin, capability, detail FROM grants")?;
+            let rows = statement.query_map([], |row| Ok(((row.get(0)?, row.get(1)?), row.get(2)?)))?;
             rows.collect::<rusqlite::Result<Vec<((String, String), String)>>>()
         })?;
-        let readable = |((plugin, capability), detail): ((String, String), String)| {
-            match serde_json::from_str(&detail) {
-                Ok(detail) => Some(((plugin, capability), detail)),
-                Err(error) => {
-                    tracing::warn!(plugin, capability, %error, "stored grant is damaged and not used; grant it again");
-                    None
-                }
+        let readable = |((plugin, capability), detail): ((String, String), String)| match serde_json::from_str(&detail)
+        {
+            Ok(detail) => Some(((plugin, capability), detail)),
+            Err(error) => {
+                tracing::warn!(plugin, capability, %error, "stored grant is damaged and not used; grant it again");
+                None
             }
         };
         let known = rows.into_iter().filter_map(readable).collect();
         let changes = broadcast::Sender::new(CHANGES_KEPT);
-        Ok(Self {
-            database: database.clone(),
-            known: Arc::new(RwLock::new(known)),
-            changes,
-        })
+        Ok(Self { database: database.clone(), known: Arc::new(RwLock::new(known)), changes })
     }
 
     /// Grants a capability, with `detail` in place of an earlier one's.
@@ -77,21 +70,15 @@ impl Grants {
     /// # Errors
     ///
     /// What the database answers.
-    pub fn grant(
-        &self,
-        plugin: &str,
-        capability: &str,
-        detail: Value,
-    ) -> Result<(), DatabaseError> {
+    pub fn grant(&self, plugin: &str, capability: &str, detail: Value) -> Result<(), DatabaseError> {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        self.database
-            .write("granting a capability", |transaction| {
-                transaction.execute(
-                    "INSERT INTO grants (plugin, capability, detail) VALUES (?1, ?2, ?3)
+        self.database.write("granting a capability", |transaction| {
+            transaction.execute(
+                "INSERT INTO grants (plugin, capability, detail) VALUES (?1, ?2, ?3)
                  ON CONFLICT (plugin, capability) DO UPDATE SET detail = excluded.detail",
-                    params![plugin, capability, detail.to_string()],
-                )
-            })?;
+                params![plugin, capability, detail.to_string()],
+            )
+        })?;
         known.insert((plugin.to_owned(), capability.to_owned()), detail);
         drop(known);
         tracing::info!(plugin, capability, "capability granted");
@@ -115,29 +102,20 @@ impl Grants {
     ///
     /// As for [`Grants::revoke`].
     pub fn revoke_all(&self, plugin: &str) -> Result<usize, DatabaseError> {
-        self.remove(
-            plugin,
-            "DELETE FROM grants WHERE plugin = ?1 RETURNING capability",
-            &[plugin],
-        )
+        self.remove(plugin, "DELETE FROM grants WHERE plugin = ?1 RETURNING capability", &[plugin])
     }
 
     /// How far a capability of a plugin goes, `None` if it is not granted. Answered from memory.
     #[must_use]
     pub fn detail(&self, plugin: &str, capability: &str) -> Option<Value> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        known
-            .get(&(plugin.to_owned(), capability.to_owned()))
-            .cloned()
+        known.get(&(plugin.to_owned(), capability.to_owned())).cloned()
     }
 
     /// What a plugin was granted, sorted by capability.
     #[must_use]
     pub fn list(&self, plugin: &str) -> Vec<Grant> {
-        self.all()
-            .into_iter()
-            .filter(|grant| grant.plugin == plugin)
-            .collect()
+        self.all().into_iter().filter(|grant| grant.plugin == plugin).collect()
     }
 
     /// All grants, sorted by plugin and capability.
@@ -161,24 +139,17 @@ impl Grants {
 
     fn remove(&self, plugin: &str, sql: &str, keys: &[&str]) -> Result<usize, DatabaseError> {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        let removed = self
-            .database
-            .write("revoking a capability", |transaction| {
-                let mut statement = transaction.prepare(sql)?;
-                let rows =
-                    statement.query_map(rusqlite::params_from_iter(keys), |row| row.get(0))?;
-                rows.collect::<rusqlite::Result<Vec<String>>>()
-            })?;
+        let removed = self.database.write("revoking a capability", |transaction| {
+            let mut statement = transaction.prepare(sql)?;
+            let rows = statement.query_map(rusqlite::params_from_iter(keys), |row| row.get(0))?;
+            rows.collect::<rusqlite::Result<Vec<String>>>()
+        })?;
         for capability in &removed {
             known.remove(&(plugin.to_owned(), capability.clone()));
         }
         drop(known);
         if !removed.is_empty() {
-            tracing::info!(
-                plugin,
-                capabilities = removed.join(" "),
-                "capabilities revoked"
-            );
+            tracing::info!(plugin, capabilities = removed.join(" "), "capabilities revoked");
             self.announce(plugin);
         }
         Ok(removed.len())

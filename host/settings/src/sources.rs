@@ -101,9 +101,7 @@ pub enum SourceError {
         known: Vec<String>,
     },
     /// A field can't be used.
-    #[error(
-        "the source \"{name}\" can't be added: its {field} is empty or has spaces or control characters"
-    )]
+    #[error("the source \"{name}\" can't be added: its {field} is empty or has spaces or control characters")]
     BadField {
         /// The source's name.
         name: String,
@@ -155,16 +153,10 @@ impl Sources {
             (SELECT MAX(position) + 1 FROM sources WHERE line = ?2),
             0)";
         // A map of texts to texts is always JSON.
-        let options: serde_json::Value = record
-            .options
-            .iter()
-            .map(|(key, value)| (key.as_str(), value.as_str()))
-            .collect();
+        let options: serde_json::Value =
+            record.options.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
         let write = |connection: &Connection| {
-            let position: i64 =
-                connection.query_row(place, [&record.name, record.line.as_str()], |row| {
-                    row.get(0)
-                })?;
+            let position: i64 = connection.query_row(place, [&record.name, record.line.as_str()], |row| row.get(0))?;
             connection.execute(
                 "INSERT OR REPLACE INTO sources
                  (name, line, adapter, base_url, model, secret, options, position, enabled)
@@ -182,8 +174,7 @@ impl Sources {
                 ],
             )
         };
-        self.change("adding a source", &record.name, write)
-            .map(drop)
+        self.change("adding a source", &record.name, write).map(drop)
     }
 
     /// Removes a source; its secret stays.
@@ -192,11 +183,7 @@ impl Sources {
     ///
     /// [`SourceError::Unknown`], and what the database answers.
     pub fn remove(&self, name: &str) -> Result<(), SourceError> {
-        self.change_known(
-            "removing a source",
-            name,
-            "DELETE FROM sources WHERE name = ?1",
-        )
+        self.change_known("removing a source", name, "DELETE FROM sources WHERE name = ?1")
     }
 
     /// Moves a source to the front of its line and enables it.
@@ -227,10 +214,7 @@ impl Sources {
     /// The source of that name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<SourceRecord> {
-        self.list()
-            .iter()
-            .find(|record| record.name == name)
-            .cloned()
+        self.list().iter().find(|record| record.name == name).cloned()
     }
 
     /// All sources, main line first, each line in the order in which it is tried, the disabled ones too.
@@ -242,11 +226,7 @@ impl Sources {
     /// The sources of a line that are tried, in order.
     #[must_use]
     pub fn line(&self, line: SourceLine) -> Vec<SourceRecord> {
-        self.list()
-            .iter()
-            .filter(|record| record.line == line && record.enabled)
-            .cloned()
-            .collect()
+        self.list().iter().filter(|record| record.line == line && record.enabled).cloned().collect()
     }
 
     /// Tells the name of each source that is added, changed, moved or removed from now on. A receiver that falls behind
@@ -258,15 +238,8 @@ impl Sources {
 
     fn change_known(&self, doing: &'static str, name: &str, sql: &str) -> Result<(), SourceError> {
         if self.change(doing, name, |connection| connection.execute(sql, [name]))? == 0 {
-            let known = self
-                .list()
-                .iter()
-                .map(|record| record.name.clone())
-                .collect();
-            return Err(SourceError::Unknown {
-                name: name.to_owned(),
-                known,
-            });
+            let known = self.list().iter().map(|record| record.name.clone()).collect();
+            return Err(SourceError::Unknown { name: name.to_owned(), known });
         }
         Ok(())
     }
@@ -278,9 +251,8 @@ impl Sources {
         write: impl FnOnce(&Connection) -> rusqlite::Result<usize>,
     ) -> Result<usize, SourceError> {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let (rows, all) = self.database.write(doing, |transaction| {
-            Ok((write(transaction)?, read_all(transaction)?))
-        })?;
+        let (rows, all) =
+            self.database.write(doing, |transaction| Ok((write(transaction)?, read_all(transaction)?)))?;
         *self.known.write().unwrap_or_else(PoisonError::into_inner) = all.into();
         if rows > 0 {
             tracing::info!(name, "{doing}");
@@ -300,10 +272,7 @@ fn check(record: &SourceRecord) -> Result<(), SourceError> {
     ];
     for (field, text) in fields {
         if text.is_empty() || text.chars().any(|c| c.is_whitespace() || c.is_control()) {
-            return Err(SourceError::BadField {
-                name: record.name.clone(),
-                field,
-            });
+            return Err(SourceError::BadField { name: record.name.clone(), field });
         }
     }
     Ok(())
@@ -331,11 +300,7 @@ fn read_all(connection: &Connection) -> rusqlite::Result<Vec<SourceRecord>> {
 fn record(row: &Row<'_>) -> rusqlite::Result<SourceRecord> {
     let text: String = row.get(1)?;
     let line = SourceLine::from_name(&text).ok_or_else(|| {
-        rusqlite::Error::FromSqlConversionFailure(
-            1,
-            Type::Text,
-            format!("no line \"{text}\"").into(),
-        )
+        rusqlite::Error::FromSqlConversionFailure(1, Type::Text, format!("no line \"{text}\"").into())
     })?;
     let options = serde_json::from_str(&row.get::<_, String>(6)?)
         .map_err(|error| rusqlite::Error::FromSqlConversionFailure(6, Type::Text, error.into()))?;

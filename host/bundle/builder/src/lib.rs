@@ -28,8 +28,7 @@ const OUTER: [&str; 9] = [
 /// # Panics
 /// When the build fails; cargo shows the panic's text as the reason.
 pub fn build(workspace: &Path, folders: &[PathBuf], prefix: &str) {
-    let packages: Vec<String> =
-        folders.iter().map(|folder| format!("{prefix}{}", name(folder))).collect();
+    let packages: Vec<String> = folders.iter().map(|folder| format!("{prefix}{}", name(folder))).collect();
     rerun_on_sources(workspace, folders);
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     // OUT_DIR is <target>/<profile>/build/<package>-<hash>/out.
@@ -42,8 +41,7 @@ pub fn build(workspace: &Path, folders: &[PathBuf], prefix: &str) {
         // Copied, so that a later build of the components does not change what this one embeds.
         let component = out.join(format!("{package}.wasm"));
         let file = built.join(format!("{}.wasm", package.replace('-', "_")));
-        fs::copy(&file, &component)
-            .unwrap_or_else(|error| panic!("{} was not built: {error}", file.display()));
+        fs::copy(&file, &component).unwrap_or_else(|error| panic!("{} was not built: {error}", file.display()));
         code.push_str(&format!(
             "    ({:?}, include_str!({:?}), include_bytes!({:?})),\n",
             name(folder),
@@ -77,7 +75,8 @@ fn compile(workspace: &Path, packages: &[String], target: &Path) {
     for variable in OUTER {
         command.env_remove(variable);
     }
-    let profile = env::vars_os().map(|(name, _)| name).filter(|name| name.to_string_lossy().starts_with("CARGO_PROFILE_"));
+    let profile =
+        env::vars_os().map(|(name, _)| name).filter(|name| name.to_string_lossy().starts_with("CARGO_PROFILE_"));
     for variable in profile.collect::<Vec<_>>() {
         command.env_remove(variable);
     }

@@ -8,46 +8,30 @@ use super::*;
 fn writer() -> (TempDir, Database, Writer) {
     let folder = tempfile::tempdir().expect("a folder");
     let database = Database::open(folder.path().join("homeagent.db")).expect("opens");
-    database
-        .migrate("jobs", &["CREATE TABLE jobs (text TEXT NOT NULL UNIQUE)"])
-        .expect("migrates");
+    database.migrate("jobs", &["CREATE TABLE jobs (text TEXT NOT NULL UNIQUE)"]).expect("migrates");
     let writer = Writer::start(&database).expect("starts");
     (folder, database, writer)
 }
 
 fn insert(text: String) -> impl Fn(&Connection) -> Result<(), Failure> + Send + 'static {
-    move |connection| {
-        Ok(connection
-            .execute("INSERT INTO jobs (text) VALUES (?1)", params![text])
-            .map(drop)?)
-    }
+    move |connection| Ok(connection.execute("INSERT INTO jobs (text) VALUES (?1)", params![text]).map(drop)?)
 }
 
 fn stored(database: &Database) -> i64 {
-    let count = |connection: &Connection| {
-        connection.query_row("SELECT COUNT(*) FROM jobs", [], |row| row.get(0))
-    };
+    let count = |connection: &Connection| connection.query_row("SELECT COUNT(*) FROM jobs", [], |row| row.get(0));
     database.read("counting", count).expect("counts")
 }
 
 #[tokio::test]
 async fn a_full_disk_takes_the_small_jobs_and_says_so_to_the_big_one() {
     let (_folder, database, writer) = writer();
-    let limit =
-        |connection: &Connection| Ok(connection.execute_batch("PRAGMA max_page_count = 100")?);
+    let limit = |connection: &Connection| Ok(connection.execute_batch("PRAGMA max_page_count = 100")?);
     writer.write("limiting", limit).await.expect("limits");
     let big = writer.write("writing a big one", insert("大".repeat(1_000_000)));
-    let small =
-        (0..8).map(|number| writer.write("writing a small one", insert(number.to_string())));
+    let small = (0..8).map(|number| writer.write("writing a small one", insert(number.to_string())));
     let (big, small) = tokio::join!(big, futures::future::join_all(small));
     let error = big.expect_err("does not fit");
-    assert!(
-        matches!(
-            &error,
-            JournalError::Database(DatabaseError::DiskFull { .. })
-        ),
-        "{error:?}"
-    );
+    assert!(matches!(&error, JournalError::Database(DatabaseError::DiskFull { .. })), "{error:?}");
     assert!(small.iter().all(Result::is_ok), "{small:?}");
     assert_eq!(stored(&database), 8);
 }
@@ -61,21 +45,9 @@ async fn a_read_only_file_is_said_and_writing_goes_on_after() {
         connection.pragma_update(None, "query_only", false)?;
         refused
     };
-    let error = writer
-        .write("writing", read_only)
-        .await
-        .expect_err("is refused");
-    assert!(
-        matches!(
-            &error,
-            JournalError::Database(DatabaseError::ReadOnly { .. })
-        ),
-        "{error:?}"
-    );
-    writer
-        .write("writing", insert("a".to_owned()))
-        .await
-        .expect("is written");
+    let error = writer.write("writing", read_only).await.expect_err("is refused");
+    assert!(matches!(&error, JournalError::Database(DatabaseError::ReadOnly { .. })), "{error:?}");
+    writer.write("writing", insert("a".to_owned())).await.expect("is written");
     assert_eq!(stored(&database), 1);
 }
 
@@ -102,8 +74,7 @@ async fn a_locked_file_is_waited_for() {
     let (_folder, database, writer) = writer();
     let other = database.writer().expect("a connection");
     other.execute_batch("BEGIN IMMEDIATE").expect("locks");
-    let waiting =
-        tokio::spawn(async move { writer.write("writing", insert("a".to_owned())).await });
+    let waiting = tokio::spawn(async move { writer.write("writing", insert("a".to_owned())).await });
     tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     assert!(!waiting.is_finished());
     other.execute_batch("COMMIT").expect("unlocks");
@@ -121,9 +92,6 @@ async fn work_is_done_although_nobody_waits() {
     }
     writer.close().await;
     assert_eq!(stored(&database), 1);
-    let error = writer
-        .write("writing", insert("b".to_owned()))
-        .await
-        .expect_err("is closed");
+    let error = writer.write("writing", insert("b".to_owned())).await.expect_err("is closed");
     assert!(matches!(error, JournalError::Closed));
 }

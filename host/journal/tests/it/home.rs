@@ -11,12 +11,7 @@ pub(crate) struct Home {
 
 impl Home {
     pub(crate) fn new() -> Self {
-        Self {
-            folder: tempfile::Builder::new()
-                .prefix("家")
-                .tempdir()
-                .expect("a temporary folder"),
-        }
+        Self { folder: tempfile::Builder::new().prefix("家").tempdir().expect("a temporary folder") }
     }
 
     /// A journal in a home of its own, which is removed when it is dropped.
@@ -50,25 +45,14 @@ pub(crate) fn event(session: &str, run: Option<&str>, kind: EventKind, payload: 
 
 /// Accepts an input, which must be new.
 pub(crate) async fn accept(journal: &Journal, id: &str) {
-    let accepted = journal
-        .accept_input(CONVERSATION, id, None, json!({ "text": id }), "family")
-        .await;
-    assert!(
-        matches!(accepted, Ok(Acceptance::Accepted { .. })),
-        "{accepted:?}"
-    );
+    let accepted = journal.accept_input(CONVERSATION, id, None, json!({ "text": id }), "family").await;
+    assert!(matches!(accepted, Ok(Acceptance::Accepted { .. })), "{accepted:?}");
 }
 
 /// Starts a run in the current session that takes `inputs`; returns the session and the run.
 pub(crate) async fn start(journal: &Journal, inputs: &[&str]) -> (String, String) {
-    let session = journal
-        .current_session(CONVERSATION)
-        .await
-        .expect("a session");
+    let session = journal.current_session(CONVERSATION).await.expect("a session");
     let inputs: Vec<String> = inputs.iter().map(|id| (*id).to_owned()).collect();
-    let run = journal
-        .start_run(&session, CONVERSATION, "qq:10001", &inputs)
-        .await
-        .expect("the run starts");
+    let run = journal.start_run(&session, CONVERSATION, "qq:10001", &inputs).await.expect("the run starts");
     (session, run)
 }

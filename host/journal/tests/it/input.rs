@@ -7,57 +7,24 @@ use crate::home::{CONVERSATION, Home, accept, event, start};
 async fn the_same_message_counts_once() {
     let (home, journal) = Home::new_journal();
     let key = Some(("qq", "消息-1"));
-    let first = journal
-        .accept_input(CONVERSATION, "a", key, json!({ "text": "你好" }), "family")
-        .await
-        .expect("accepts");
-    assert!(
-        matches!(&first, Acceptance::Accepted { input_id, .. } if input_id == "a"),
-        "{first:?}"
-    );
+    let first =
+        journal.accept_input(CONVERSATION, "a", key, json!({ "text": "你好" }), "family").await.expect("accepts");
+    assert!(matches!(&first, Acceptance::Accepted { input_id, .. } if input_id == "a"), "{first:?}");
     drop(journal);
 
     let journal = home.journal();
-    let duplicate = Acceptance::Duplicate {
-        input_id: "a".to_owned(),
-    };
-    let again = journal
-        .accept_input(CONVERSATION, "b", key, json!({}), "family")
-        .await
-        .expect("answers");
+    let duplicate = Acceptance::Duplicate { input_id: "a".to_owned() };
+    let again = journal.accept_input(CONVERSATION, "b", key, json!({}), "family").await.expect("answers");
     assert_eq!(again, duplicate, "by the platform's id");
-    let again = journal
-        .accept_input(CONVERSATION, "a", None, json!({}), "family")
-        .await
-        .expect("answers");
+    let again = journal.accept_input(CONVERSATION, "a", None, json!({}), "family").await.expect("answers");
     assert_eq!(again, duplicate, "by our own id");
-    let other = journal
-        .accept_input(
-            CONVERSATION,
-            "c",
-            Some(("web", "消息-1")),
-            json!({}),
-            "family",
-        )
-        .await;
-    assert!(
-        matches!(other, Ok(Acceptance::Accepted { .. })),
-        "another channel's message of that id is another"
-    );
+    let other = journal.accept_input(CONVERSATION, "c", Some(("web", "消息-1")), json!({}), "family").await;
+    assert!(matches!(other, Ok(Acceptance::Accepted { .. })), "another channel's message of that id is another");
 
-    let session = journal
-        .current_session(CONVERSATION)
-        .await
-        .expect("a session");
-    let events = journal
-        .session_events(&session, true, 0, 10)
-        .await
-        .expect("reads");
+    let session = journal.current_session(CONVERSATION).await.expect("a session");
+    let events = journal.session_events(&session, true, 0, 10).await.expect("reads");
     assert_eq!(events.len(), 2);
-    assert_eq!(
-        (events[0].kind, events[0].audience.as_str()),
-        (EventKind::InputAccepted, "family")
-    );
+    assert_eq!((events[0].kind, events[0].audience.as_str()), (EventKind::InputAccepted, "family"));
     assert_eq!(events[0].payload, json!({ "text": "你好" }));
 }
 
@@ -65,14 +32,10 @@ async fn the_same_message_counts_once() {
 async fn of_simultaneous_deliveries_one_counts() {
     let (_home, journal) = Home::new_journal();
     let ids: Vec<String> = (0..16).map(|number| format!("input {number}")).collect();
-    let deliveries = ids
-        .iter()
-        .map(|id| journal.accept_input(CONVERSATION, id, Some(("qq", "1")), json!({}), "family"));
+    let deliveries =
+        ids.iter().map(|id| journal.accept_input(CONVERSATION, id, Some(("qq", "1")), json!({}), "family"));
     let answers = futures::future::join_all(deliveries).await;
-    let accepted = answers
-        .iter()
-        .filter(|answer| matches!(answer, Ok(Acceptance::Accepted { .. })))
-        .count();
+    let accepted = answers.iter().filter(|answer| matches!(answer, Ok(Acceptance::Accepted { .. }))).count();
     assert_eq!(accepted, 1);
     assert!(answers.iter().all(Result::is_ok));
 }
@@ -81,35 +44,14 @@ async fn of_simultaneous_deliveries_one_counts() {
 async fn platform_ids_are_forgotten_after_30_days() {
     let (home, journal) = Home::new_journal();
     for (id, days) in [("old", 31_i64), ("recent", 29)] {
-        journal
-            .accept_input(CONVERSATION, id, Some(("qq", id)), json!({}), "family")
-            .await
-            .expect("accepts");
+        journal.accept_input(CONVERSATION, id, Some(("qq", id)), json!({}), "family").await.expect("accepts");
         let connection = home.database().writer().expect("a connection");
         let age = days * 24 * 3600 * 1000;
-        connection
-            .execute(
-                "UPDATE input_keys SET at_ms = at_ms - ?2 WHERE input = ?1",
-                (id, age),
-            )
-            .expect("ages");
+        connection.execute("UPDATE input_keys SET at_ms = at_ms - ?2 WHERE input = ?1", (id, age)).expect("ages");
     }
-    let recent = journal
-        .accept_input(
-            CONVERSATION,
-            "x",
-            Some(("qq", "recent")),
-            json!({}),
-            "family",
-        )
-        .await;
-    assert!(
-        matches!(recent, Ok(Acceptance::Duplicate { .. })),
-        "{recent:?}"
-    );
-    let old = journal
-        .accept_input(CONVERSATION, "y", Some(("qq", "old")), json!({}), "family")
-        .await;
+    let recent = journal.accept_input(CONVERSATION, "x", Some(("qq", "recent")), json!({}), "family").await;
+    assert!(matches!(recent, Ok(Acceptance::Duplicate { .. })), "{recent:?}");
+    let old = journal.accept_input(CONVERSATION, "y", Some(("qq", "old")), json!({}), "family").await;
     assert!(matches!(old, Ok(Acceptance::Accepted { .. })), "{old:?}");
 }
 
@@ -121,31 +63,11 @@ async fn an_input_is_taken_once() {
     let (session, run) = start(&journal, &["a"]).await;
     let both = ["b".to_owned(), "a".to_owned()];
     let refused = journal.start_run(&session, CONVERSATION, "me", &both).await;
-    assert!(
-        matches!(&refused, Err(JournalError::InputNotWaiting { state, .. }) if state == "taken"),
-        "{refused:?}"
-    );
-    let refused = journal
-        .start_run(&session, CONVERSATION, "me", &["没有".to_owned()])
-        .await;
-    assert!(
-        matches!(refused, Err(JournalError::UnknownInput { .. })),
-        "{refused:?}"
-    );
-    assert_eq!(
-        journal.runs(10, None).await.expect("reads").len(),
-        1,
-        "the refused ones left no run"
-    );
-    assert_eq!(
-        journal
-            .run(&run)
-            .await
-            .expect("reads")
-            .expect("is there")
-            .audience,
-        "family"
-    );
+    assert!(matches!(&refused, Err(JournalError::InputNotWaiting { state, .. }) if state == "taken"), "{refused:?}");
+    let refused = journal.start_run(&session, CONVERSATION, "me", &["没有".to_owned()]).await;
+    assert!(matches!(refused, Err(JournalError::UnknownInput { .. })), "{refused:?}");
+    assert_eq!(journal.runs(10, None).await.expect("reads").len(), 1, "the refused ones left no run");
+    assert_eq!(journal.run(&run).await.expect("reads").expect("is there").audience, "family");
     start(&journal, &["b"]).await;
 }
 
@@ -155,39 +77,12 @@ async fn a_flushed_or_refused_input_waits_no_more() {
     for id in ["a", "b", "c"] {
         accept(&journal, id).await;
     }
-    let session = journal
-        .current_session(CONVERSATION)
-        .await
-        .expect("a session");
-    let flushed = event(
-        &session,
-        None,
-        EventKind::InputFlushed,
-        json!({ "input_id": "a", "error": "stopping" }),
-    );
-    let refused = event(
-        &session,
-        None,
-        EventKind::InputRefused,
-        json!({ "input_id": "b", "error": "too many" }),
-    );
-    journal
-        .append_all(vec![flushed, refused])
-        .await
-        .expect("appends");
+    let session = journal.current_session(CONVERSATION).await.expect("a session");
+    let flushed = event(&session, None, EventKind::InputFlushed, json!({ "input_id": "a", "error": "stopping" }));
+    let refused = event(&session, None, EventKind::InputRefused, json!({ "input_id": "b", "error": "too many" }));
+    journal.append_all(vec![flushed, refused]).await.expect("appends");
     let pending = journal.recover().await.expect("recovers").pending_inputs;
-    assert_eq!(
-        pending
-            .iter()
-            .map(|input| input.input_id.as_str())
-            .collect::<Vec<_>>(),
-        ["c"]
-    );
-    let late = journal
-        .start_run(&session, CONVERSATION, "me", &["a".to_owned()])
-        .await;
-    assert!(
-        matches!(&late, Err(JournalError::InputNotWaiting { state, .. }) if state == "flushed"),
-        "{late:?}"
-    );
+    assert_eq!(pending.iter().map(|input| input.input_id.as_str()).collect::<Vec<_>>(), ["c"]);
+    let late = journal.start_run(&session, CONVERSATION, "me", &["a".to_owned()]).await;
+    assert!(matches!(&late, Err(JournalError::InputNotWaiting { state, .. }) if state == "flushed"), "{late:?}");
 }

@@ -11,10 +11,7 @@ use crate::home::{CONVERSATION, Home, event};
 #[tokio::test(flavor = "multi_thread")]
 async fn sixty_four_appenders_share_commits() {
     let (home, journal) = Home::new_journal();
-    let session = journal
-        .current_session(CONVERSATION)
-        .await
-        .expect("a session");
+    let session = journal.current_session(CONVERSATION).await.expect("a session");
     let appenders = (0..64).map(|appender| {
         let (journal, session) = (journal.clone(), session.clone());
         tokio::spawn(async move {
@@ -34,11 +31,7 @@ async fn sixty_four_appenders_share_commits() {
     }
     assert_eq!(seqs.len(), 640);
     drop(journal);
-    let events = home
-        .journal()
-        .session_events(&session, true, 0, 10_000)
-        .await
-        .expect("reads");
+    let events = home.journal().session_events(&session, true, 0, 10_000).await.expect("reads");
     assert_eq!(events.len(), 640);
     assert!(events.is_sorted_by_key(|event| event.seq));
 }
@@ -48,23 +41,9 @@ async fn what_was_acknowledged_is_there_after_a_drop_without_close() {
     let home = Home::new();
     for round in 1..=3 {
         let journal = home.journal();
-        let session = journal
-            .current_session(CONVERSATION)
-            .await
-            .expect("a session");
-        journal
-            .append(event(
-                &session,
-                None,
-                EventKind::UserMessageAdded,
-                json!(round),
-            ))
-            .await
-            .expect("appends");
-        let events = journal
-            .session_events(&session, true, 0, 100)
-            .await
-            .expect("reads");
+        let session = journal.current_session(CONVERSATION).await.expect("a session");
+        journal.append(event(&session, None, EventKind::UserMessageAdded, json!(round))).await.expect("appends");
+        let events = journal.session_events(&session, true, 0, 100).await.expect("reads");
         assert_eq!(events.len(), round, "and is read at once");
     }
 }
@@ -72,48 +51,26 @@ async fn what_was_acknowledged_is_there_after_a_drop_without_close() {
 #[tokio::test]
 async fn a_closed_journal_is_read_and_not_written() {
     let (home, journal) = Home::new_journal();
-    let session = journal
-        .current_session(CONVERSATION)
-        .await
-        .expect("a session");
+    let session = journal.current_session(CONVERSATION).await.expect("a session");
     let message = event(&session, None, EventKind::UserMessageAdded, json!("你好"));
     journal.append(message.clone()).await.expect("appends");
     journal.close().await;
     journal.close().await;
-    assert!(matches!(
-        journal.append(message).await,
-        Err(JournalError::Closed)
-    ));
-    assert_eq!(
-        journal
-            .session_events(&session, true, 0, 10)
-            .await
-            .expect("reads")
-            .len(),
-        1
-    );
+    assert!(matches!(journal.append(message).await, Err(JournalError::Closed)));
+    assert_eq!(journal.session_events(&session, true, 0, 10).await.expect("reads").len(), 1);
     let log = home.database().path().with_extension("db-wal");
-    assert_eq!(
-        fs::metadata(log).map(|file| file.len()).unwrap_or(0),
-        0,
-        "the log is folded in"
-    );
+    assert_eq!(fs::metadata(log).map(|file| file.len()).unwrap_or(0), 0, "the log is folded in");
 }
 
 #[tokio::test]
 async fn reads_do_not_wait_for_a_writer() {
     let (home, journal) = Home::new_journal();
-    let session = journal
-        .current_session(CONVERSATION)
-        .await
-        .expect("a session");
+    let session = journal.current_session(CONVERSATION).await.expect("a session");
     let other = home.database().writer().expect("a connection");
     other.execute_batch("BEGIN IMMEDIATE").expect("locks");
     let reads = (0..8).map(|_| journal.session_events(&session, true, 0, 10));
     let reads = futures::future::join_all(reads);
-    let answers = tokio::time::timeout(std::time::Duration::from_secs(5), reads)
-        .await
-        .expect("answers");
+    let answers = tokio::time::timeout(std::time::Duration::from_secs(5), reads).await.expect("answers");
     assert!(answers.iter().all(Result::is_ok));
 }
 
@@ -121,47 +78,21 @@ async fn reads_do_not_wait_for_a_writer() {
 async fn damage_is_an_error_that_names_the_file() {
     let home = Home::new();
     let journal = home.journal();
-    let session = journal
-        .current_session(CONVERSATION)
-        .await
-        .expect("a session");
-    let events = (0..200).map(|_| {
-        event(
-            &session,
-            None,
-            EventKind::UserMessageAdded,
-            json!("字".repeat(500)),
-        )
-    });
+    let session = journal.current_session(CONVERSATION).await.expect("a session");
+    let events = (0..200).map(|_| event(&session, None, EventKind::UserMessageAdded, json!("字".repeat(500))));
     journal.append_all(events.collect()).await.expect("appends");
     journal.close().await;
     drop(journal);
     let path = home.database().path().to_path_buf();
-    let mut file = fs::OpenOptions::new()
-        .write(true)
-        .open(&path)
-        .expect("opens");
+    let mut file = fs::OpenOptions::new().write(true).open(&path).expect("opens");
     let length = file.metadata().expect("has a length").len();
     // The tables' first pages stay, so that the damage is met in use and not at start.
     file.seek(SeekFrom::Start(length / 2)).expect("seeks");
-    file.write_all(&vec![0xff; usize::try_from(length / 2).expect("fits")])
-        .expect("writes");
+    file.write_all(&vec![0xff; usize::try_from(length / 2).expect("fits")]).expect("writes");
     drop(file);
 
     let journal = Journal::open(&home.database()).expect("the beginning is whole");
-    let error = journal
-        .session_events(&session, true, 0, 1000)
-        .await
-        .expect_err("is damaged");
-    assert!(
-        matches!(
-            &error,
-            JournalError::Database(DatabaseError::Damaged { .. })
-        ),
-        "{error:?}"
-    );
-    assert!(
-        error.to_string().contains(path.to_str().expect("UTF-8")),
-        "{error}"
-    );
+    let error = journal.session_events(&session, true, 0, 1000).await.expect_err("is damaged");
+    assert!(matches!(&error, JournalError::Database(DatabaseError::Damaged { .. })), "{error:?}");
+    assert!(error.to_string().contains(path.to_str().expect("UTF-8")), "{error}");
 }

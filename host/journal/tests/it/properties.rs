@@ -10,33 +10,13 @@ const CONVERSATIONS: [&str; 2] = ["qq:private:小明", "cli"];
 
 #[derive(Debug, Clone)]
 enum Step {
-    Accept {
-        conversation: usize,
-        platform_id: u8,
-    },
-    Start {
-        conversation: usize,
-        inputs: usize,
-    },
-    Append {
-        conversation: usize,
-        kind: usize,
-        text: String,
-    },
-    Queue {
-        conversation: usize,
-        output: u8,
-    },
-    Sent {
-        conversation: usize,
-        output: u8,
-    },
-    Finish {
-        status: RunStatus,
-    },
-    NewSession {
-        conversation: usize,
-    },
+    Accept { conversation: usize, platform_id: u8 },
+    Start { conversation: usize, inputs: usize },
+    Append { conversation: usize, kind: usize, text: String },
+    Queue { conversation: usize, output: u8 },
+    Sent { conversation: usize, output: u8 },
+    Finish { status: RunStatus },
+    NewSession { conversation: usize },
     Crash,
 }
 
@@ -50,11 +30,7 @@ const APPENDED: [EventKind; 5] = [
 
 fn step() -> impl Strategy<Value = Step> {
     let conversation = || 0..CONVERSATIONS.len();
-    let status = prop_oneof![
-        Just(RunStatus::Completed),
-        Just(RunStatus::Failed),
-        Just(RunStatus::Cancelled)
-    ];
+    let status = prop_oneof![Just(RunStatus::Completed), Just(RunStatus::Failed), Just(RunStatus::Cancelled)];
     prop_oneof![
         3 => (conversation(), 0..6_u8).prop_map(|(conversation, platform_id)| Step::Accept { conversation, platform_id }),
         2 => (conversation(), 0..3_usize).prop_map(|(conversation, inputs)| Step::Start { conversation, inputs }),
@@ -82,37 +58,19 @@ struct Model {
 async fn append(journal: &Journal, conversation: usize, kind: EventKind, payload: Value) {
     let name = CONVERSATIONS[conversation];
     let session = journal.current_session(name).await.expect("a session");
-    let event = NewEvent {
-        session,
-        run: None,
-        conversation: name.to_owned(),
-        kind,
-        audience: name.to_owned(),
-        payload,
-    };
+    let event =
+        NewEvent { session, run: None, conversation: name.to_owned(), kind, audience: name.to_owned(), payload };
     journal.append(event).await.expect("appends");
 }
 
 async fn apply(home: &Home, journal: &mut Journal, model: &mut Model, step: Step) {
     match step {
-        Step::Accept {
-            conversation,
-            platform_id,
-        } => {
+        Step::Accept { conversation, platform_id } => {
             let id = format!("input {}", model.accepted);
             model.accepted += 1;
             let (name, key) = (CONVERSATIONS[conversation], platform_id.to_string());
-            let answer = journal
-                .accept_input(name, &id, Some(("qq", &key)), json!({}), name)
-                .await
-                .expect("answers");
-            match (
-                answer,
-                model
-                    .platform_ids
-                    .iter()
-                    .find(|(known, _)| *known == platform_id),
-            ) {
+            let answer = journal.accept_input(name, &id, Some(("qq", &key)), json!({}), name).await.expect("answers");
+            match (answer, model.platform_ids.iter().find(|(known, _)| *known == platform_id)) {
                 (Acceptance::Accepted { .. }, None) => {
                     model.platform_ids.push((platform_id, id.clone()));
                     model.waiting.push((conversation, id));
@@ -123,79 +81,36 @@ async fn apply(home: &Home, journal: &mut Journal, model: &mut Model, step: Step
                 (answer, known) => panic!("{answer:?}, but known was {known:?}"),
             }
         }
-        Step::Start {
-            conversation,
-            inputs,
-        } => {
+        Step::Start { conversation, inputs } => {
             let mine = model.waiting.iter().filter(|(of, _)| *of == conversation);
             let taken: Vec<String> = mine.take(inputs).map(|(_, id)| id.clone()).collect();
-            let session = journal
-                .current_session(CONVERSATIONS[conversation])
-                .await
-                .expect("a session");
-            let run = journal
-                .start_run(&session, CONVERSATIONS[conversation], "me", &taken)
-                .await
-                .expect("starts");
+            let session = journal.current_session(CONVERSATIONS[conversation]).await.expect("a session");
+            let run = journal.start_run(&session, CONVERSATIONS[conversation], "me", &taken).await.expect("starts");
             model.waiting.retain(|(_, id)| !taken.contains(id));
             model.open_runs.push(run);
         }
-        Step::Append {
-            conversation,
-            kind,
-            text,
-        } => {
-            append(
-                journal,
-                conversation,
-                APPENDED[kind],
-                json!({ "text": text }),
-            )
-            .await;
+        Step::Append { conversation, kind, text } => {
+            append(journal, conversation, APPENDED[kind], json!({ "text": text })).await;
             if kind < 3 {
                 model.messages[conversation].push(text);
             }
         }
-        Step::Queue {
-            conversation,
-            output,
-        } => {
-            append(
-                journal,
-                conversation,
-                EventKind::OutputQueued,
-                json!({ "output_id": output.to_string() }),
-            )
-            .await;
+        Step::Queue { conversation, output } => {
+            append(journal, conversation, EventKind::OutputQueued, json!({ "output_id": output.to_string() })).await;
             model.open_outputs.retain(|id| *id != output.to_string());
             model.open_outputs.push(output.to_string());
         }
-        Step::Sent {
-            conversation,
-            output,
-        } => {
-            append(
-                journal,
-                conversation,
-                EventKind::OutputSent,
-                json!({ "output_id": output.to_string() }),
-            )
-            .await;
+        Step::Sent { conversation, output } => {
+            append(journal, conversation, EventKind::OutputSent, json!({ "output_id": output.to_string() })).await;
             model.open_outputs.retain(|id| *id != output.to_string());
         }
         Step::Finish { status } => {
             if let Some(run) = model.open_runs.pop() {
-                journal
-                    .finish_run(&run, status, None, None, Value::Null)
-                    .await
-                    .expect("finishes");
+                journal.finish_run(&run, status, None, None, Value::Null).await.expect("finishes");
             }
         }
         Step::NewSession { conversation } => {
-            journal
-                .new_session(CONVERSATIONS[conversation])
-                .await
-                .expect("begins");
+            journal.new_session(CONVERSATIONS[conversation]).await.expect("begins");
             model.messages[conversation].clear();
         }
         Step::Crash => {
@@ -208,39 +123,19 @@ async fn apply(home: &Home, journal: &mut Journal, model: &mut Model, step: Step
 async fn everything(journal: &Journal) -> Vec<Event> {
     let mut all = Vec::new();
     for session in journal.sessions().await.expect("reads") {
-        all.extend(
-            journal
-                .session_events(&session.id, false, 0, 100_000)
-                .await
-                .expect("reads"),
-        );
+        all.extend(journal.session_events(&session.id, false, 0, 100_000).await.expect("reads"));
     }
     all
 }
 
 async fn recover(journal: &Journal, model: &mut Model) {
     let recovery = journal.recover().await.expect("recovers");
-    let failed: Vec<_> = recovery
-        .failed_runs
-        .iter()
-        .map(|run| run.id.clone())
-        .collect();
+    let failed: Vec<_> = recovery.failed_runs.iter().map(|run| run.id.clone()).collect();
     assert_eq!(failed, model.open_runs);
-    let unknown: Vec<_> = recovery
-        .unknown_outputs
-        .iter()
-        .map(|output| output.output_id.clone())
-        .collect();
+    let unknown: Vec<_> = recovery.unknown_outputs.iter().map(|output| output.output_id.clone()).collect();
     assert_eq!(unknown, model.open_outputs);
-    let pending: Vec<_> = recovery
-        .pending_inputs
-        .iter()
-        .map(|input| &input.input_id)
-        .collect();
-    assert_eq!(
-        pending,
-        model.waiting.iter().map(|(_, id)| id).collect::<Vec<_>>()
-    );
+    let pending: Vec<_> = recovery.pending_inputs.iter().map(|input| &input.input_id).collect();
+    assert_eq!(pending, model.waiting.iter().map(|(_, id)| id).collect::<Vec<_>>());
     model.open_runs.clear();
     model.open_outputs.clear();
 
@@ -253,32 +148,13 @@ async fn recover(journal: &Journal, model: &mut Model) {
 
 async fn check_history(journal: &Journal, model: &Model) {
     for (conversation, messages) in CONVERSATIONS.iter().zip(&model.messages) {
-        let history = journal
-            .conversation_history(conversation, 100_000)
-            .await
-            .expect("reads");
+        let history = journal.conversation_history(conversation, 100_000).await.expect("reads");
         assert!(history.is_sorted_by(|earlier, later| earlier.seq < later.seq));
-        assert_ne!(
-            history.first().map(|event| event.kind),
-            Some(EventKind::ToolResultRecorded)
-        );
-        let texts: Vec<_> = history
-            .iter()
-            .map(|event| event.payload["text"].as_str().expect("a text"))
-            .collect();
+        assert_ne!(history.first().map(|event| event.kind), Some(EventKind::ToolResultRecorded));
+        let texts: Vec<_> = history.iter().map(|event| event.payload["text"].as_str().expect("a text")).collect();
         // Only results before the first other message are missing, and they are at the beginning.
-        assert!(
-            messages.ends_with(
-                &texts
-                    .iter()
-                    .map(|text| (*text).to_owned())
-                    .collect::<Vec<_>>()
-            )
-        );
-        let short = journal
-            .conversation_history(conversation, 3)
-            .await
-            .expect("reads");
+        assert!(messages.ends_with(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>()));
+        let short = journal.conversation_history(conversation, 3).await.expect("reads");
         assert!(history.ends_with(&short));
     }
     let all = everything(journal).await;
@@ -313,8 +189,5 @@ async fn recovering_a_fresh_journal_finds_nothing() {
     recover(&journal, &mut Model::default()).await;
     accept(&journal, "a").await;
     start(&journal, &["a"]).await;
-    assert_eq!(
-        journal.recover().await.expect("recovers").failed_runs.len(),
-        1
-    );
+    assert_eq!(journal.recover().await.expect("recovers").failed_runs.len(), 1);
 }

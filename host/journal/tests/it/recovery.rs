@@ -8,31 +8,12 @@ async fn an_orderly_stop_leaves_nothing_to_recover() {
     let (home, journal) = Home::new_journal();
     accept(&journal, "a").await;
     let (session, run) = start(&journal, &["a"]).await;
-    let output = |kind| {
-        event(
-            &session,
-            Some(&run),
-            kind,
-            json!({ "output_id": "o1", "text": "好" }),
-        )
-    };
-    journal
-        .append(output(EventKind::OutputQueued))
-        .await
-        .expect("appends");
-    journal
-        .append(output(EventKind::OutputSent))
-        .await
-        .expect("appends");
-    journal
-        .finish_run(&run, RunStatus::Completed, None, None, Value::Null)
-        .await
-        .expect("finishes");
+    let output = |kind| event(&session, Some(&run), kind, json!({ "output_id": "o1", "text": "好" }));
+    journal.append(output(EventKind::OutputQueued)).await.expect("appends");
+    journal.append(output(EventKind::OutputSent)).await.expect("appends");
+    journal.finish_run(&run, RunStatus::Completed, None, None, Value::Null).await.expect("finishes");
     journal.close().await;
-    assert_eq!(
-        home.journal().recover().await.expect("recovers"),
-        Recovery::default()
-    );
+    assert_eq!(home.journal().recover().await.expect("recovers"), Recovery::default());
 }
 
 #[tokio::test]
@@ -42,87 +23,32 @@ async fn a_crash_fails_the_open_run_and_keeps_what_waits() {
         accept(&journal, id).await;
     }
     let (session, run) = start(&journal, &["taken"]).await;
-    let queued = |id: &str| {
-        event(
-            &session,
-            Some(&run),
-            EventKind::OutputQueued,
-            json!({ "output_id": id }),
-        )
-    };
-    journal
-        .append_all(vec![queued("sent"), queued("lost")])
-        .await
-        .expect("appends");
-    let sent = event(
-        &session,
-        Some(&run),
-        EventKind::OutputSent,
-        json!({ "output_id": "sent" }),
-    );
+    let queued = |id: &str| event(&session, Some(&run), EventKind::OutputQueued, json!({ "output_id": id }));
+    journal.append_all(vec![queued("sent"), queued("lost")]).await.expect("appends");
+    let sent = event(&session, Some(&run), EventKind::OutputSent, json!({ "output_id": "sent" }));
     journal.append(sent).await.expect("appends");
     drop(journal);
 
     let journal = home.journal();
     let recovery = journal.recover().await.expect("recovers");
-    let [failed] = recovery.failed_runs.as_slice() else {
-        panic!("{recovery:?}")
-    };
-    assert_eq!(
-        (failed.id.as_str(), failed.status),
-        (run.as_str(), RunStatus::Failed)
-    );
+    let [failed] = recovery.failed_runs.as_slice() else { panic!("{recovery:?}") };
+    assert_eq!((failed.id.as_str(), failed.status), (run.as_str(), RunStatus::Failed));
     assert_eq!(failed.error.as_deref(), Some(STOPPED_DURING_RUN));
-    assert_eq!(
-        journal.run(&run).await.expect("reads").as_ref(),
-        Some(failed)
-    );
-    let pending: Vec<_> = recovery
-        .pending_inputs
-        .iter()
-        .map(|input| input.input_id.as_str())
-        .collect();
-    assert_eq!(
-        pending,
-        ["等待一", "等待二"],
-        "the taken one is not repeated"
-    );
-    assert_eq!(
-        recovery.pending_inputs[0].payload,
-        json!({ "text": "等待一" })
-    );
+    assert_eq!(journal.run(&run).await.expect("reads").as_ref(), Some(failed));
+    let pending: Vec<_> = recovery.pending_inputs.iter().map(|input| input.input_id.as_str()).collect();
+    assert_eq!(pending, ["等待一", "等待二"], "the taken one is not repeated");
+    assert_eq!(recovery.pending_inputs[0].payload, json!({ "text": "等待一" }));
     assert_eq!(recovery.pending_inputs[0].audience, "family");
-    let [unknown] = recovery.unknown_outputs.as_slice() else {
-        panic!("{recovery:?}")
-    };
-    assert_eq!(
-        (unknown.output_id.as_str(), unknown.queued.run.as_deref()),
-        ("lost", Some(run.as_str()))
-    );
+    let [unknown] = recovery.unknown_outputs.as_slice() else { panic!("{recovery:?}") };
+    assert_eq!((unknown.output_id.as_str(), unknown.queued.run.as_deref()), ("lost", Some(run.as_str())));
     let events = journal.run_events(&run).await.expect("reads");
-    let kinds: Vec<_> = events
-        .iter()
-        .rev()
-        .take(2)
-        .map(|event| event.kind)
-        .collect();
+    let kinds: Vec<_> = events.iter().rev().take(2).map(|event| event.kind).collect();
     assert_eq!(kinds, [EventKind::RunFailed, EventKind::OutputUnknown]);
 
     let again = journal.recover().await.expect("recovers");
     assert!(again.failed_runs.is_empty() && again.unknown_outputs.is_empty());
     assert_eq!(again.pending_inputs, recovery.pending_inputs);
-    assert_eq!(
-        journal.run_events(&run).await.expect("reads"),
-        events,
-        "nothing was written twice"
-    );
-    let inputs: Vec<String> = again
-        .pending_inputs
-        .into_iter()
-        .map(|input| input.input_id)
-        .collect();
-    journal
-        .start_run(&session, CONVERSATION, "me", &inputs)
-        .await
-        .expect("the waiting ones can be taken");
+    assert_eq!(journal.run_events(&run).await.expect("reads"), events, "nothing was written twice");
+    let inputs: Vec<String> = again.pending_inputs.into_iter().map(|input| input.input_id).collect();
+    journal.start_run(&session, CONVERSATION, "me", &inputs).await.expect("the waiting ones can be taken");
 }

@@ -10,59 +10,22 @@ async fn a_run_is_recorded_from_start_to_end() {
     let (session, run) = start(&journal, &["a"]).await;
     let open = journal.run(&run).await.expect("reads").expect("is there");
     assert_eq!((open.status, open.ended_at), (RunStatus::Open, None));
-    let prompt = event(
-        &session,
-        Some(&run),
-        EventKind::SystemPromptSnapshotted,
-        json!({ "prompt": "你是" }),
-    );
-    let message = event(
-        &session,
-        Some(&run),
-        EventKind::AssistantMessageAdded,
-        json!({ "text": "好" }),
-    );
-    journal
-        .append_all(vec![prompt, message])
-        .await
-        .expect("appends");
+    let prompt = event(&session, Some(&run), EventKind::SystemPromptSnapshotted, json!({ "prompt": "你是" }));
+    let message = event(&session, Some(&run), EventKind::AssistantMessageAdded, json!({ "text": "好" }));
+    journal.append_all(vec![prompt, message]).await.expect("appends");
     let result = json!({ "rounds": 1 });
-    journal
-        .finish_run(&run, RunStatus::Completed, Some("stop"), None, result)
-        .await
-        .expect("finishes");
+    journal.finish_run(&run, RunStatus::Completed, Some("stop"), None, result).await.expect("finishes");
 
     let ended = journal.run(&run).await.expect("reads").expect("is there");
-    assert_eq!(
-        (ended.status, ended.finish_reason.as_deref()),
-        (RunStatus::Completed, Some("stop"))
-    );
+    assert_eq!((ended.status, ended.finish_reason.as_deref()), (RunStatus::Completed, Some("stop")));
     assert!(ended.ended_at >= Some(ended.started_at));
     let events = journal.run_events(&run).await.expect("reads");
     let kinds: Vec<_> = events.iter().map(|event| event.kind.as_str()).collect();
-    assert_eq!(
-        kinds,
-        [
-            "run_started",
-            "system_prompt_snapshotted",
-            "assistant_message_added",
-            "run_completed"
-        ]
-    );
-    assert_eq!(
-        events[0].payload,
-        json!({ "principal": "qq:10001", "inputs": ["a"] })
-    );
+    assert_eq!(kinds, ["run_started", "system_prompt_snapshotted", "assistant_message_added", "run_completed"]);
+    assert_eq!(events[0].payload, json!({ "principal": "qq:10001", "inputs": ["a"] }));
     assert_eq!(events[3].payload["result"]["rounds"], 1);
-    assert!(
-        events
-            .iter()
-            .all(|event| event.seq > 0 && event.run.as_deref() == Some(run.as_str()))
-    );
-    assert_eq!(
-        (events[0].audience.as_str(), events[3].audience.as_str()),
-        ("family", "family")
-    );
+    assert!(events.iter().all(|event| event.seq > 0 && event.run.as_deref() == Some(run.as_str())));
+    assert_eq!((events[0].audience.as_str(), events[3].audience.as_str()), ("family", "family"));
 }
 
 #[tokio::test]
@@ -71,51 +34,23 @@ async fn a_run_ends_once_and_for_good() {
     let (_, run) = start(&journal, &[]).await;
     let finish = |run: &str, status| {
         let (journal, run) = (journal.clone(), run.to_owned());
-        async move {
-            journal
-                .finish_run(&run, status, None, Some("a reason"), Value::Null)
-                .await
-        }
+        async move { journal.finish_run(&run, status, None, Some("a reason"), Value::Null).await }
     };
-    assert!(matches!(
-        finish(&run, RunStatus::Open).await,
-        Err(JournalError::NotFinal)
-    ));
-    assert!(matches!(
-        finish("nowhere", RunStatus::Failed).await,
-        Err(JournalError::UnknownRun { .. })
-    ));
+    assert!(matches!(finish(&run, RunStatus::Open).await, Err(JournalError::NotFinal)));
+    assert!(matches!(finish("nowhere", RunStatus::Failed).await, Err(JournalError::UnknownRun { .. })));
     finish(&run, RunStatus::Cancelled).await.expect("finishes");
     let again = finish(&run, RunStatus::Completed).await;
-    assert!(
-        matches!(
-            again,
-            Err(JournalError::RunEnded {
-                status: RunStatus::Cancelled,
-                ..
-            })
-        ),
-        "{again:?}"
-    );
+    assert!(matches!(again, Err(JournalError::RunEnded { status: RunStatus::Cancelled, .. })), "{again:?}");
     let events = journal.run_events(&run).await.expect("reads");
-    assert_eq!(
-        events.last().map(|event| event.kind),
-        Some(EventKind::RunFailed)
-    );
-    assert_eq!(
-        events.last().map(|event| event.payload["status"].clone()),
-        Some(json!("cancelled"))
-    );
+    assert_eq!(events.last().map(|event| event.kind), Some(EventKind::RunFailed));
+    assert_eq!(events.last().map(|event| event.payload["status"].clone()), Some(json!("cancelled")));
 }
 
 #[tokio::test]
 async fn a_run_needs_its_session() {
     let (_home, journal) = Home::new_journal();
     let refused = journal.start_run("nowhere", CONVERSATION, "me", &[]).await;
-    assert!(
-        matches!(refused, Err(JournalError::UnknownSession { .. })),
-        "{refused:?}"
-    );
+    assert!(matches!(refused, Err(JournalError::UnknownSession { .. })), "{refused:?}");
 }
 
 #[tokio::test]
@@ -127,21 +62,12 @@ async fn runs_are_paged_newest_first() {
     }
     let mut seen: Vec<String> = Vec::new();
     loop {
-        let page = journal
-            .runs(2, seen.last().map(String::as_str))
-            .await
-            .expect("reads");
+        let page = journal.runs(2, seen.last().map(String::as_str)).await.expect("reads");
         if page.is_empty() {
             break;
         }
         seen.extend(page.into_iter().map(|run| run.id));
     }
     assert_eq!(seen, started);
-    assert!(
-        journal
-            .runs(2, Some("nowhere"))
-            .await
-            .expect("reads")
-            .is_empty()
-    );
+    assert!(journal.runs(2, Some("nowhere")).await.expect("reads").is_empty());
 }

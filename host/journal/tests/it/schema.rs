@@ -14,28 +14,13 @@ const FIRST: &str = "this is never run again";
 #[tokio::test]
 async fn version_1_with_data_goes_to_version_2() {
     let (home, journal) = Home::new_journal();
-    let session = journal
-        .current_session(CONVERSATION)
-        .await
-        .expect("a session");
-    journal
-        .append(event(
-            &session,
-            None,
-            EventKind::UserMessageAdded,
-            json!("你好"),
-        ))
-        .await
-        .expect("appends");
+    let session = journal.current_session(CONVERSATION).await.expect("a session");
+    journal.append(event(&session, None, EventKind::UserMessageAdded, json!("你好"))).await.expect("appends");
     journal.close().await;
     let database = home.database();
-    database
-        .migrate("journal", &[FIRST, SECOND])
-        .expect("migrates");
+    database.migrate("journal", &[FIRST, SECOND]).expect("migrates");
     let words: i64 = database
-        .read("reading", |connection| {
-            connection.query_row("SELECT words FROM events", [], |row| row.get(0))
-        })
+        .read("reading", |connection| connection.query_row("SELECT words FROM events", [], |row| row.get(0)))
         .expect("the event is there");
     assert_eq!(words, 4);
 }
@@ -44,9 +29,7 @@ async fn version_1_with_data_goes_to_version_2() {
 async fn a_newer_journal_is_refused() {
     let (home, journal) = Home::new_journal();
     journal.close().await;
-    home.database()
-        .migrate("journal", &[FIRST, SECOND])
-        .expect("migrates");
+    home.database().migrate("journal", &[FIRST, SECOND]).expect("migrates");
     let error = Journal::open(&home.database()).err().expect("is refused");
     assert!(
         matches!(&error, JournalError::Database(DatabaseError::Newer { found: 2, known: 1, component, .. }) if component == "journal"),

@@ -160,12 +160,10 @@ pub(crate) fn stage_context(context: StageContext) -> stage_handler::StageContex
                 round: answer.round,
             }),
             StageData::Call(call) => stage_handler::StageData::Call(call.into()),
-            StageData::Outcome { call, outcome } => {
-                stage_handler::StageData::Outcome(stage_handler::ToolOutcome {
-                    call: call.into(),
-                    outcome: outcome.map(Into::into).map_err(Into::into),
-                })
-            }
+            StageData::Outcome { call, outcome } => stage_handler::StageData::Outcome(stage_handler::ToolOutcome {
+                call: call.into(),
+                outcome: outcome.map(Into::into).map_err(Into::into),
+            }),
             StageData::Output { text, conversation } => {
                 stage_handler::StageData::Output(stage_handler::OutputText { text, conversation: conversation.into() })
             }

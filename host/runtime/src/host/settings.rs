@@ -15,8 +15,8 @@ impl settings::Host for &mut InstanceState {
     fn set(&mut self, key: String, value: String) -> Result<(), types::Error> {
         self.may("settings", &format!("setting {key}"))?;
         let full = format!("{}{key}", homeagent_settings::plugin_prefix(&self.slot.name));
-        let value: serde_json::Value =
-            serde_json::from_str(&value).map_err(|error| CallError::Invalid(format!("the value is not JSON: {error}")))?;
+        let value: serde_json::Value = serde_json::from_str(&value)
+            .map_err(|error| CallError::Invalid(format!("the value is not JSON: {error}")))?;
         self.services.settings.set(&full, value).map_err(|error| CallError::Invalid(error.to_string()))?;
         Ok(())
     }

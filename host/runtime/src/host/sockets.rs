@@ -25,7 +25,9 @@ impl<T: Send + 'static> sockets::HostWithStore<T> for HostData {
             ports::Frame::Binary(bytes) => bytes.len(),
         };
         if length > LARGEST_FRAME {
-            return Err(CallError::Invalid(format!("the frame has {length} bytes; {LARGEST_FRAME} are the most")).into());
+            return Err(
+                CallError::Invalid(format!("the frame has {length} bytes; {LARGEST_FRAME} are the most")).into()
+            );
         }
         Ok(slot.sockets.send(connection, frame).await?)
     }

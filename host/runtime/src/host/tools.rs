@@ -17,8 +17,7 @@ impl<T: Send + 'static> tools::HostWithStore<T> for HostData {
             let state = access.get();
             state.may("tools", &format!("calling the tool {name}"))?;
             // What the guest says of the cause is not believed, only which of its own calls it stands for.
-            let cause =
-                state.slot.believed(&cause.meta).unwrap_or_else(|| own_cause(&state.slot, cause.deadline_ms));
+            let cause = state.slot.believed(&cause.meta).unwrap_or_else(|| own_cause(&state.slot, cause.deadline_ms));
             Ok::<_, homeagent_types::CallError>((state.services.mind()?, state.slot.name.clone(), cause))
         })?;
         Ok(mind.call_tool(&slot, &name, args, cause).await?.into())

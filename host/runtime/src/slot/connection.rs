@@ -43,7 +43,9 @@ impl Connection for HeldConnection {
             Frame::Binary(bytes) => bytes.len(),
         };
         if length > LARGEST_FRAME {
-            return Err(CallError::Invalid(format!("a frame has at most {LARGEST_FRAME} bytes; this one has {length}")));
+            return Err(CallError::Invalid(format!(
+                "a frame has at most {LARGEST_FRAME} bytes; this one has {length}"
+            )));
         }
         match self.to_slot.send_timeout(FromPeer::Frame(frame), STUCK).await {
             Ok(()) => Ok(()),

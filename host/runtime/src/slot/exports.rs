@@ -60,10 +60,16 @@ impl ExportIndices {
     pub(crate) fn missing_for(&self, descriptor: &homeagent_types::Descriptor) -> Option<&'static str> {
         let promises = [
             (!descriptor.tools.is_empty() && self.tools.is_none(), "offers tools but does not export tool-provider"),
-            (!descriptor.stages.is_empty() && self.stages.is_none(), "has stage handlers but does not export stage-handler"),
+            (
+                !descriptor.stages.is_empty() && self.stages.is_none(),
+                "has stage handlers but does not export stage-handler",
+            ),
             (!descriptor.events.is_empty() && self.events.is_none(), "wants events but does not export event-handler"),
             (!descriptor.channels.is_empty() && self.channel.is_none(), "offers channels but does not export channel"),
-            (!descriptor.listeners.is_empty() && self.sockets.is_none(), "wants a listener but does not export socket-handler"),
+            (
+                !descriptor.listeners.is_empty() && self.sockets.is_none(),
+                "wants a listener but does not export socket-handler",
+            ),
         ];
         promises.into_iter().find(|(broken, _)| *broken).map(|(_, words)| words)
     }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
-use wasmtime::{AsContextMut, Store};
 use wasmtime::component::Accessor;
+use wasmtime::{AsContextMut, Store};
 
 use super::core::{SlotCore, lock};
 use super::exports::Exports;
@@ -128,8 +128,7 @@ struct Life {
 impl Life {
     async fn run(self, ready: oneshot::Sender<Result<(), String>>, go: oneshot::Receiver<()>) -> Exit {
         let memory = self.memory();
-        let mut store =
-            instance::store(&self.seat.engine, &self.seat.core, &self.seat.services, memory, &self.live);
+        let mut store = instance::store(&self.seat.engine, &self.seat.core, &self.seat.services, memory, &self.live);
         let exports = match self.instantiate(&mut store).await {
             Ok(exports) => Arc::new(exports),
             Err(error) => {
@@ -186,8 +185,7 @@ impl Life {
             phase.set("lifecycle.self-check");
             started = lifecycle.call_self_check(accessor).await?.map_err(|error| ("self-check", error));
         }
-        let started =
-            started.map_err(|(step, error)| format!("{step}: {}", homeagent_types::CallError::from(error)));
+        let started = started.map_err(|(step, error)| format!("{step}: {}", homeagent_types::CallError::from(error)));
         let failed = started.clone().err();
         drop(ready.send(started));
         if let Some(reason) = failed {
@@ -221,11 +219,7 @@ impl Life {
     }
 
     /// Tells the instance of the connections that were open before it.
-    async fn resume_connections(
-        &self,
-        accessor: &Accessor<InstanceState>,
-        exports: &Exports,
-    ) -> wasmtime::Result<()> {
+    async fn resume_connections(&self, accessor: &Accessor<InstanceState>, exports: &Exports) -> wasmtime::Result<()> {
         let Some(handler) = &exports.sockets else { return Ok(()) };
         for id in self.seat.core.sockets.ids() {
             if let Some(about) = self.seat.core.sockets.tell(id, self.number) {

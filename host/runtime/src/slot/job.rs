@@ -262,7 +262,8 @@ impl Call<'_> {
         let outcome = match returned {
             Ok(value) if value.weight() > self.largest_output => {
                 let (weight, most) = (value.weight(), self.largest_output);
-                let reason = format!("{} of {} returned {weight} bytes; {most} are the most", self.export, self.slot.name);
+                let reason =
+                    format!("{} of {} returned {weight} bytes; {most} are the most", self.export, self.slot.name);
                 Err(CallError::Other(reason))
             }
             Ok(value) => convert(value),
@@ -283,12 +284,7 @@ impl Call<'_> {
 }
 
 /// One sentence about a trap: the plugin, the export, and the guest's own last words where it has said some.
-pub(crate) fn describe_trap(
-    slot: &SlotCore,
-    export: &str,
-    trap: &wasmtime::Error,
-    refusal: Option<String>,
-) -> String {
+pub(crate) fn describe_trap(slot: &SlotCore, export: &str, trap: &wasmtime::Error, refusal: Option<String>) -> String {
     let words = slot.take_last_words();
     let cause = refusal.unwrap_or_else(|| trap.root_cause().to_string());
     let words = if words.is_empty() { String::new() } else { format!(" ({words})") };
@@ -304,9 +300,7 @@ impl Weigh for types::ToolOutput {
     fn weight(&self) -> usize {
         let media = self.media.iter().map(|media| match &media.source {
             types::MediaSource::Inline(bytes) => bytes.len(),
-            types::MediaSource::Url(text) | types::MediaSource::Stored(text) => {
-                text.len()
-            }
+            types::MediaSource::Url(text) | types::MediaSource::Stored(text) => text.len(),
         });
         self.value.len() + media.sum::<usize>() + meta_weight(&self.meta)
     }

@@ -78,11 +78,7 @@ pub(crate) struct Slot {
 
 impl Slot {
     /// Runs one job. The caller has its answer at the deadline at the latest.
-    pub(crate) async fn call<T>(
-        &self,
-        deadline: Instant,
-        work: impl FnOnce(Reply<T>) -> Work,
-    ) -> Result<T, CallError> {
+    pub(crate) async fn call<T>(&self, deadline: Instant, work: impl FnOnce(Reply<T>) -> Work) -> Result<T, CallError> {
         self.check()?;
         self.core.calls.fetch_add(1, Ordering::Relaxed);
         let (reply, answer) = oneshot::channel();

@@ -37,12 +37,7 @@ pub(crate) struct ConnectionInfo {
 }
 
 impl Sockets {
-    pub(crate) fn add(
-        &self,
-        listener: &str,
-        attested: Option<Principal>,
-        meta: Meta,
-    ) -> (u64, mpsc::Receiver<ToPeer>) {
+    pub(crate) fn add(&self, listener: &str, attested: Option<Principal>, meta: Meta) -> (u64, mpsc::Receiver<ToPeer>) {
         let id = self.next.fetch_add(1, Ordering::Relaxed) + 1;
         let (to_peer, from_slot) = mpsc::channel(OUTGOING);
         let about = ConnectionInfo { id, listener: listener.to_owned(), attested, meta };

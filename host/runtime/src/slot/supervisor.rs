@@ -21,11 +21,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const DRAIN: Duration = Duration::from_secs(2);
 
 /// Makes a slot and starts the plugin in it. On failure there is no slot, and the error says why.
-pub(crate) async fn start(
-    seat: Seat,
-    prepared: Arc<Prepared>,
-    jobs: mpsc::Sender<Job>,
-) -> Result<Slot, String> {
+pub(crate) async fn start(seat: Seat, prepared: Arc<Prepared>, jobs: mpsc::Sender<Job>) -> Result<Slot, String> {
     let mut generation = Generation::start(&seat, &prepared, 1).await?;
     let services = Arc::clone(&seat.services);
     let events = register(&services, &seat.core, &prepared)?;

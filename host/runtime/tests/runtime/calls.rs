@@ -1,7 +1,7 @@
 //! Calls, and every way a guest can fail in one.
 
-use homeagent_types::ports::{PluginAdmin, Plugins};
 use homeagent_types::CallError;
+use homeagent_types::ports::{PluginAdmin, Plugins};
 
 use crate::house;
 

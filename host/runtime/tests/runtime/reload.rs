@@ -1,7 +1,7 @@
 //! New code in an old slot.
 
-use homeagent_types::ports::{PluginAdmin, Plugins};
 use homeagent_types::CallError;
+use homeagent_types::ports::{PluginAdmin, Plugins};
 
 use crate::house;
 

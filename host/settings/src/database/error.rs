@@ -133,31 +133,11 @@ impl DatabaseError {
         let code = source.sqlite_error_code();
         let (path, source) = (path.to_path_buf(), Arc::new(source));
         match code {
-            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Damaged {
-                path,
-                doing,
-                source,
-            },
-            Some(ErrorCode::DiskFull) => Self::DiskFull {
-                path,
-                doing,
-                source,
-            },
-            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => Self::ReadOnly {
-                path,
-                doing,
-                source,
-            },
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy {
-                path,
-                doing,
-                source,
-            },
-            _ => Self::Statement {
-                path,
-                doing,
-                source,
-            },
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Damaged { path, doing, source },
+            Some(ErrorCode::DiskFull) => Self::DiskFull { path, doing, source },
+            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => Self::ReadOnly { path, doing, source },
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy { path, doing, source },
+            _ => Self::Statement { path, doing, source },
         }
     }
 }

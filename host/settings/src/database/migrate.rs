@@ -15,11 +15,7 @@ pub(super) fn prepare(database: &Database) -> Result<(), DatabaseError> {
     })
 }
 
-pub(super) fn run(
-    database: &Database,
-    component: &str,
-    migrations: &[&str],
-) -> Result<(), DatabaseError> {
+pub(super) fn run(database: &Database, component: &str, migrations: &[&str]) -> Result<(), DatabaseError> {
     let known = u32::try_from(migrations.len()).unwrap_or(u32::MAX);
     let mut connection = database.lock();
     let (mut before, mut reached) = (0, 0);
@@ -53,28 +49,22 @@ pub(super) fn run(
         }),
         Ok(_) => Ok(()),
         // Only what is wrong with a script is the migration's fault; a full disk is a full disk.
-        Err(source) => Err(
-            match database.error("bringing the tables up to date", source) {
-                DatabaseError::Statement { path, source, .. } => DatabaseError::Migration {
-                    path,
-                    component: component.to_owned(),
-                    from: before,
-                    to: (reached + 1).min(known),
-                    source,
-                },
-                other => other,
+        Err(source) => Err(match database.error("bringing the tables up to date", source) {
+            DatabaseError::Statement { path, source, .. } => DatabaseError::Migration {
+                path,
+                component: component.to_owned(),
+                from: before,
+                to: (reached + 1).min(known),
+                source,
             },
-        ),
+            other => other,
+        }),
     }
 }
 
 fn version(connection: &Connection, component: &str) -> rusqlite::Result<u32> {
     let found = connection
-        .query_row(
-            "SELECT version FROM schema_versions WHERE component = ?1",
-            [component],
-            |row| row.get(0),
-        )
+        .query_row("SELECT version FROM schema_versions WHERE component = ?1", [component], |row| row.get(0))
         .optional()?;
     Ok(found.unwrap_or(0))
 }

@@ -33,9 +33,7 @@ struct Shared {
 
 impl std::fmt::Debug for Database {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Database")
-            .field("path", &self.shared.path)
-            .finish_non_exhaustive()
+        f.debug_struct("Database").field("path", &self.shared.path).finish_non_exhaustive()
     }
 }
 
@@ -51,12 +49,7 @@ impl Database {
         let path = path.as_ref().to_path_buf();
         prepare_file(&path)?;
         let connection = connect_writer(&path)?;
-        let database = Self {
-            shared: Arc::new(Shared {
-                path,
-                connection: Mutex::new(connection),
-            }),
-        };
+        let database = Self { shared: Arc::new(Shared { path, connection: Mutex::new(connection) }) };
         migrate::prepare(&database)?;
         Ok(database)
     }
@@ -105,8 +98,7 @@ impl Database {
         let mut connection = self.lock();
         let run = || {
             // Immediate: a transaction that reads first and writes later can't wait for the lock, it would just fail.
-            let transaction =
-                connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let answer = work(&transaction)?;
             transaction.commit()?;
             Ok(answer)
@@ -148,31 +140,16 @@ impl Database {
 
     fn lock(&self) -> MutexGuard<'_, Connection> {
         // A panic in someone's closure rolled its transaction back, so the connection is still good.
-        self.shared
-            .connection
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.shared.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// SQLite gives its side files the permissions of the main one, so that one is made first, and closed to others.
 fn prepare_file(path: &Path) -> Result<(), DatabaseError> {
-    let failed = |doing| {
-        move |source| DatabaseError::File {
-            path: path.to_path_buf(),
-            doing,
-            source: Arc::new(source),
-        }
-    };
-    if let Some(folder) = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-    {
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(folder)
-            .map_err(failed("making the folder of"))?;
+    let failed =
+        |doing| move |source| DatabaseError::File { path: path.to_path_buf(), doing, source: Arc::new(source) };
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed("making the folder of"))?;
     }
     let file = OpenOptions::new()
         .read(true)
@@ -182,15 +159,10 @@ fn prepare_file(path: &Path) -> Result<(), DatabaseError> {
         .mode(0o600)
         .open(path)
         .map_err(failed("opening"))?;
-    let mode = file
-        .metadata()
-        .map_err(failed("examining"))?
-        .permissions()
-        .mode();
+    let mode = file.metadata().map_err(failed("examining"))?.permissions().mode();
     if mode & 0o077 != 0 {
         tracing::warn!(path = %path.display(), mode = format!("{:o}", mode & 0o777), "closing the database to others");
-        file.set_permissions(Permissions::from_mode(0o600))
-            .map_err(failed("closing to others"))?;
+        file.set_permissions(Permissions::from_mode(0o600)).map_err(failed("closing to others"))?;
     }
     Ok(())
 }
@@ -202,30 +174,20 @@ fn connect_writer(path: &Path) -> Result<Connection, DatabaseError> {
         let connection = Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(BUSY_TIMEOUT)?;
         let mode: String =
-            connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| {
-                row.get::<_, String>(0)
-            })?;
+            connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0))?;
         // A commit is on the disk when it returns: the journal promises as much for each event.
         connection.pragma_update(None, "synchronous", "FULL")?;
         connection.pragma_update(None, "foreign_keys", true)?;
         // What is deleted is overwritten, so that it can't be read from free pages.
+        connection.pragma_update_and_check(None, "secure_delete", true, |row| row.get::<_, i64>(0)).map(drop)?;
         connection
-            .pragma_update_and_check(None, "secure_delete", true, |row| row.get::<_, i64>(0))
-            .map(drop)?;
-        connection
-            .pragma_update_and_check(None, "journal_size_limit", JOURNAL_SIZE_LIMIT, |row| {
-                row.get::<_, i64>(0)
-            })
+            .pragma_update_and_check(None, "journal_size_limit", JOURNAL_SIZE_LIMIT, |row| row.get::<_, i64>(0))
             .map(drop)?;
         Ok((connection, mode))
     };
-    let (connection, mode) =
-        open().map_err(|source| DatabaseError::from_sqlite(path, doing, source))?;
+    let (connection, mode) = open().map_err(|source| DatabaseError::from_sqlite(path, doing, source))?;
     if !mode.eq_ignore_ascii_case("wal") {
-        return Err(DatabaseError::WriteAheadLog {
-            path: path.to_path_buf(),
-            mode,
-        });
+        return Err(DatabaseError::WriteAheadLog { path: path.to_path_buf(), mode });
     }
     Ok(connection)
 }

@@ -23,27 +23,11 @@ pub fn core_declarations() -> Vec<Declaration> {
 fn agent() -> Vec<Declaration> {
     let size = (KIB, GIB);
     vec![
-        integer(
-            "core.agent.rounds",
-            10,
-            (1, 1000),
-            "How often a turn may go back to the model after tool calls",
-        )
-        .counted_in("rounds"),
-        duration(
-            "core.agent.turn_seconds",
-            Seconds,
-            600,
-            (1, DAY),
-            "How long a turn may take before it is cut",
-        ),
-        integer(
-            "core.agent.parallel_conversations",
-            4,
-            (1, 256),
-            "How many conversations run a turn at the same time",
-        )
-        .counted_in("conversations"),
+        integer("core.agent.rounds", 10, (1, 1000), "How often a turn may go back to the model after tool calls")
+            .counted_in("rounds"),
+        duration("core.agent.turn_seconds", Seconds, 600, (1, DAY), "How long a turn may take before it is cut"),
+        integer("core.agent.parallel_conversations", 4, (1, 256), "How many conversations run a turn at the same time")
+            .counted_in("conversations"),
         duration(
             "core.agent.merge_ms",
             Milliseconds,
@@ -51,14 +35,9 @@ fn agent() -> Vec<Declaration> {
             (0, MINUTE_MS),
             "How long to wait for more quick messages of the same person before answering them together; 0 never waits",
         ),
-        integer(
-            "core.agent.input_queue",
-            1024,
-            (1, 1_000_000),
-            "How many inputs may wait in one channel",
-        )
-        .counted_in("inputs")
-        .restarting("agent"),
+        integer("core.agent.input_queue", 1024, (1, 1_000_000), "How many inputs may wait in one channel")
+            .counted_in("inputs")
+            .restarting("agent"),
         integer(
             "core.agent.identical_calls",
             3,
@@ -66,41 +45,16 @@ fn agent() -> Vec<Declaration> {
             "After how many identical tool calls in a row a turn stops",
         )
         .counted_in("calls"),
-        integer(
-            "core.agent.max_reply_bytes",
-            MIB,
-            size,
-            "The longest text a model may answer with",
-        )
-        .counted_in("bytes"),
-        integer(
-            "core.agent.max_reasoning_bytes",
-            MIB,
-            size,
-            "The longest reasoning a model may answer with",
-        )
-        .counted_in("bytes"),
-        integer(
-            "core.agent.max_arguments_bytes",
-            256 * KIB,
-            size,
-            "The longest arguments of one tool call",
-        )
-        .counted_in("bytes"),
-        integer(
-            "core.agent.max_tool_result_bytes",
-            256 * KIB,
-            size,
-            "The longest result of one tool call",
-        )
-        .counted_in("bytes"),
-        integer(
-            "core.agent.window_events",
-            200,
-            (2, 100_000),
-            "How many events of a conversation the model is shown",
-        )
-        .counted_in("events"),
+        integer("core.agent.max_reply_bytes", MIB, size, "The longest text a model may answer with")
+            .counted_in("bytes"),
+        integer("core.agent.max_reasoning_bytes", MIB, size, "The longest reasoning a model may answer with")
+            .counted_in("bytes"),
+        integer("core.agent.max_arguments_bytes", 256 * KIB, size, "The longest arguments of one tool call")
+            .counted_in("bytes"),
+        integer("core.agent.max_tool_result_bytes", 256 * KIB, size, "The longest result of one tool call")
+            .counted_in("bytes"),
+        integer("core.agent.window_events", 200, (2, 100_000), "How many events of a conversation the model is shown")
+            .counted_in("events"),
         duration(
             "core.agent.stage_timeout_ms",
             Milliseconds,
@@ -134,20 +88,9 @@ fn model() -> Vec<Declaration> {
             0.7,
             "How freely the model chooses its words; 0 is the strictest",
         ),
-        integer(
-            "core.model.max_tokens",
-            4096,
-            (1, 1_000_000),
-            "The longest answer asked of a model",
-        )
-        .counted_in("tokens"),
-        duration(
-            "core.model.connect_seconds",
-            Seconds,
-            10,
-            (1, hour),
-            "How long connecting to a source may take",
-        ),
+        integer("core.model.max_tokens", 4096, (1, 1_000_000), "The longest answer asked of a model")
+            .counted_in("tokens"),
+        duration("core.model.connect_seconds", Seconds, 10, (1, hour), "How long connecting to a source may take"),
         duration(
             "core.model.first_byte_seconds",
             Seconds,
@@ -174,21 +117,11 @@ fn model() -> Vec<Declaration> {
 
 fn plugin() -> Vec<Declaration> {
     vec![
-        integer(
-            "core.plugin.memory_mib",
-            64,
-            (1, 4096),
-            "How much memory an instance of a plugin may have",
-        )
-        .counted_in("MiB")
-        .restarting("plugins"),
-        integer(
-            "core.plugin.output_bytes",
-            MIB,
-            (KIB, GIB),
-            "The largest answer of a plugin to one call",
-        )
-        .counted_in("bytes"),
+        integer("core.plugin.memory_mib", 64, (1, 4096), "How much memory an instance of a plugin may have")
+            .counted_in("MiB")
+            .restarting("plugins"),
+        integer("core.plugin.output_bytes", MIB, (KIB, GIB), "The largest answer of a plugin to one call")
+            .counted_in("bytes"),
         duration(
             "core.plugin.call_timeout_ms",
             Milliseconds,
@@ -203,13 +136,8 @@ fn plugin() -> Vec<Declaration> {
             (0, 10 * MINUTE_MS),
             "How long calls in flight may go on when a plugin is swapped, and a call after its deadline",
         ),
-        integer(
-            "core.plugin.restarts",
-            5,
-            (0, 1000),
-            "How many restarts a failing plugin gets before it is given up",
-        )
-        .counted_in("restarts"),
+        integer("core.plugin.restarts", 5, (0, 1000), "How many restarts a failing plugin gets before it is given up")
+            .counted_in("restarts"),
         duration(
             "core.plugin.restart_window_seconds",
             Seconds,
@@ -217,21 +145,11 @@ fn plugin() -> Vec<Declaration> {
             (1, DAY),
             "The time in which a plugin's restarts are counted",
         ),
-        integer(
-            "core.plugin.log_lines_per_second",
-            200,
-            (1, 100_000),
-            "How many lines a plugin may log in a second",
-        )
-        .counted_in("lines"),
-        integer(
-            "core.plugin.queue",
-            256,
-            (1, 1_000_000),
-            "How many calls, and how many events, may wait for a plugin",
-        )
-        .counted_in("calls")
-        .restarting("plugins"),
+        integer("core.plugin.log_lines_per_second", 200, (1, 100_000), "How many lines a plugin may log in a second")
+            .counted_in("lines"),
+        integer("core.plugin.queue", 256, (1, 1_000_000), "How many calls, and how many events, may wait for a plugin")
+            .counted_in("calls")
+            .restarting("plugins"),
     ]
 }
 
@@ -244,13 +162,8 @@ fn surfaces() -> Vec<Declaration> {
             "Where the API and the web page listen",
         )
         .restarting("gateway"),
-        integer(
-            "core.gateway.body_bytes",
-            MIB,
-            (KIB, GIB),
-            "The largest request body the API reads",
-        )
-        .counted_in("bytes"),
+        integer("core.gateway.body_bytes", MIB, (KIB, GIB), "The largest request body the API reads")
+            .counted_in("bytes"),
         Declaration::new(
             "core.log.level",
             Kind::choice(&["off", "error", "warn", "info", "debug", "trace"]),

@@ -83,48 +83,25 @@ impl Declaration {
     }
 
     pub(super) fn check(&self, prefix: &str) -> Result<(), SettingsError> {
-        let refuse = |reason| {
-            Err(SettingsError::BadDeclaration {
-                key: self.key.clone(),
-                reason,
-            })
-        };
+        let refuse = |reason| Err(SettingsError::BadDeclaration { key: self.key.clone(), reason });
         let name = self.key.strip_prefix(prefix).unwrap_or_default();
         if name.is_empty() || name.chars().any(|c| c.is_whitespace() || c.is_control()) {
-            return refuse(format!(
-                "a key here is \"{prefix}\" and a name without spaces"
-            ));
+            return refuse(format!("a key here is \"{prefix}\" and a name without spaces"));
         }
         if matches!(&self.kind, Kind::Choice { choices } if choices.is_empty()) {
             return refuse("there is nothing to choose from".to_owned());
         }
-        let fits = if self.kind == Kind::Secret {
-            self.default.is_null()
-        } else {
-            self.kind.accepts(&self.default)
-        };
+        let fits = if self.kind == Kind::Secret { self.default.is_null() } else { self.kind.accepts(&self.default) };
         if !fits {
-            let allowed = if self.kind == Kind::Secret {
-                "null".to_owned()
-            } else {
-                self.kind.allowed()
-            };
-            return refuse(format!(
-                "its default is {}, and allowed is {allowed}",
-                self.default
-            ));
+            let allowed = if self.kind == Kind::Secret { "null".to_owned() } else { self.kind.allowed() };
+            return refuse(format!("its default is {}, and allowed is {allowed}", self.default));
         }
         Ok(())
     }
 }
 
 /// A whole number from `min` to `max`.
-pub(super) fn integer(
-    key: &str,
-    default: i64,
-    (min, max): (i64, i64),
-    description: &'static str,
-) -> Declaration {
+pub(super) fn integer(key: &str, default: i64, (min, max): (i64, i64), description: &'static str) -> Declaration {
     Declaration::new(key, Kind::Integer { min, max }, default, description)
 }
 

@@ -118,9 +118,7 @@ impl Kind {
     /// A [`Kind::Choice`] of these words.
     #[must_use]
     pub fn choice(words: &[&str]) -> Self {
-        Self::Choice {
-            choices: words.iter().map(|word| (*word).to_owned()).collect(),
-        }
+        Self::Choice { choices: words.iter().map(|word| (*word).to_owned()).collect() }
     }
 
     /// The kind's name, as it is written in a manifest.
@@ -144,22 +142,16 @@ impl Kind {
     pub fn accepts(&self, value: &Value) -> bool {
         match self {
             Self::Bool => value.is_boolean(),
-            Self::Integer { min, max } => value
-                .as_i64()
-                .is_some_and(|number| (*min..=*max).contains(&number)),
-            Self::Number { min, max } => value
-                .as_f64()
-                .is_some_and(|number| number.is_finite() && (*min..=*max).contains(&number)),
+            Self::Integer { min, max } => value.as_i64().is_some_and(|number| (*min..=*max).contains(&number)),
+            Self::Number { min, max } => {
+                value.as_f64().is_some_and(|number| number.is_finite() && (*min..=*max).contains(&number))
+            }
             Self::Text => value.is_string(),
-            Self::Duration { min, max, .. } => value
-                .as_u64()
-                .is_some_and(|count| (*min..=*max.min(&longest())).contains(&count)),
-            Self::Choice { choices } => value
-                .as_str()
-                .is_some_and(|word| choices.iter().any(|choice| choice == word)),
-            Self::List => value
-                .as_array()
-                .is_some_and(|items| items.iter().all(Value::is_string)),
+            Self::Duration { min, max, .. } => {
+                value.as_u64().is_some_and(|count| (*min..=*max.min(&longest())).contains(&count))
+            }
+            Self::Choice { choices } => value.as_str().is_some_and(|word| choices.iter().any(|choice| choice == word)),
+            Self::List => value.as_array().is_some_and(|items| items.iter().all(Value::is_string)),
             Self::Address => value.as_str().is_some_and(is_address),
             Self::Secret => value.as_str().is_some_and(|text| !text.is_empty()),
         }
@@ -170,16 +162,10 @@ impl Kind {
     pub fn allowed(&self) -> String {
         match self {
             Self::Bool => "true or false".to_owned(),
-            Self::Integer {
-                min: i64::MIN,
-                max: i64::MAX,
-            } => "a whole number".to_owned(),
+            Self::Integer { min: i64::MIN, max: i64::MAX } => "a whole number".to_owned(),
             Self::Integer { min, max: i64::MAX } => format!("a whole number from {min} up"),
             Self::Integer { min, max } => format!("a whole number from {min} to {max}"),
-            Self::Number {
-                min: f64::MIN,
-                max: f64::MAX,
-            } => "a number".to_owned(),
+            Self::Number { min: f64::MIN, max: f64::MAX } => "a number".to_owned(),
             Self::Number { min, max } => format!("a number from {min} to {max}"),
             Self::Text => "a text".to_owned(),
             Self::Duration { unit, min, max } => {
@@ -207,20 +193,13 @@ impl Kind {
                 _ => None,
             },
             Self::Integer { .. } => integer(trimmed).map(Value::from),
-            Self::Number { .. } => trimmed
-                .parse::<f64>()
-                .ok()
-                .filter(|number| number.is_finite())
-                .map(Value::from),
+            Self::Number { .. } => trimmed.parse::<f64>().ok().filter(|number| number.is_finite()).map(Value::from),
             Self::Duration { unit, .. } => span(trimmed, *unit).map(Value::from),
             Self::Choice { .. } | Self::Address => Some(Value::from(trimmed)),
             Self::Text | Self::Secret => Some(Value::from(text)),
             Self::List if trimmed.starts_with('[') => serde_json::from_str(trimmed).ok(),
             Self::List => {
-                let items = trimmed
-                    .split([',', '，'])
-                    .map(str::trim)
-                    .filter(|item| !item.is_empty());
+                let items = trimmed.split([',', '，']).map(str::trim).filter(|item| !item.is_empty());
                 Some(items.map(Value::from).collect())
             }
         }
@@ -229,9 +208,7 @@ impl Kind {
 
 /// Splits `10 MiB` into the number and the unit behind it.
 fn amount(text: &str) -> Option<(i64, &str)> {
-    let end = text
-        .find(|c: char| !(c.is_ascii_digit() || matches!(c, '_' | '-' | '+')))
-        .unwrap_or(text.len());
+    let end = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '_' | '-' | '+'))).unwrap_or(text.len());
     let (digits, unit) = text.split_at(end);
     Some((digits.replace('_', "").parse().ok()?, unit.trim()))
 }
@@ -271,9 +248,7 @@ fn is_address(text: &str) -> bool {
     let Some((host, port)) = text.rsplit_once(':') else {
         return false;
     };
-    let label = |label: &str| {
-        !label.is_empty() && label.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
-    };
+    let label = |label: &str| !label.is_empty() && label.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
     // A host of digits and dots only is a mistyped IP address, not a name.
     let named = host.chars().any(|c| c.is_ascii_alphabetic());
     named && host.split('.').all(label) && port.parse::<u16>().is_ok()

@@ -73,8 +73,7 @@ impl Settings {
         database.migrate("settings", MIGRATIONS)?;
         let rows = database.read("reading the settings", |connection| {
             let mut statement = connection.prepare("SELECT key, value FROM settings")?;
-            let rows =
-                statement.query_map([], |row| Ok((row.get(0)?, stored_text(row.get_ref(1)?))))?;
+            let rows = statement.query_map([], |row| Ok((row.get(0)?, stored_text(row.get_ref(1)?))))?;
             rows.collect::<rusqlite::Result<Vec<(String, String)>>>()
         })?;
         let mut state = State::new(rows);
@@ -83,11 +82,7 @@ impl Settings {
             state.declare(declaration);
         }
         for entry in state.entries().filter(|entry| entry.problem.is_some()) {
-            tracing::warn!(
-                key = entry.declaration.key,
-                problem = entry.problem,
-                "stored setting ignored"
-            );
+            tracing::warn!(key = entry.declaration.key, problem = entry.problem, "stored setting ignored");
         }
         Ok(Self {
             shared: Arc::new(Shared {
@@ -106,31 +101,17 @@ impl Settings {
     /// # Errors
     ///
     /// [`SettingsError::BadDeclaration`], and then the earlier declarations stay.
-    pub fn declare_plugin(
-        &self,
-        plugin: &str,
-        declarations: Vec<Declaration>,
-    ) -> Result<(), SettingsError> {
+    pub fn declare_plugin(&self, plugin: &str, declarations: Vec<Declaration>) -> Result<(), SettingsError> {
         let prefix = plugin_prefix(plugin);
         if plugin.is_empty() || plugin.contains('.') {
             let reason = "a plugin's name has no dots, and is not empty".to_owned();
-            return Err(SettingsError::BadDeclaration {
-                key: prefix,
-                reason,
-            });
+            return Err(SettingsError::BadDeclaration { key: prefix, reason });
         }
         for (index, declaration) in declarations.iter().enumerate() {
             declaration.check(&prefix)?;
-            if declarations
-                .iter()
-                .take(index)
-                .any(|other| other.key == declaration.key)
-            {
+            if declarations.iter().take(index).any(|other| other.key == declaration.key) {
                 let reason = "it is declared twice".to_owned();
-                return Err(SettingsError::BadDeclaration {
-                    key: declaration.key.clone(),
-                    reason,
-                });
+                return Err(SettingsError::BadDeclaration { key: declaration.key.clone(), reason });
             }
         }
         let changed = self.state_mut().replace(&prefix, declarations);
@@ -164,11 +145,7 @@ impl Settings {
         if !kind.accepts(&value) {
             return Err(not_allowed(key, &kind, value.to_string()));
         }
-        let _writing = self
-            .shared
-            .writing
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let _writing = self.shared.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let text = match (kind, value) {
             (Kind::Secret, Value::String(text)) => {
                 self.shared.secrets.set(key, Secret::from(text))?;
@@ -179,15 +156,13 @@ impl Settings {
             }
             (_, value) => value.to_string(),
         };
-        self.shared
-            .database
-            .write("storing a setting", |transaction| {
-                transaction.execute(
-                    "INSERT INTO settings (key, value) VALUES (?1, ?2)
+        self.shared.database.write("storing a setting", |transaction| {
+            transaction.execute(
+                "INSERT INTO settings (key, value) VALUES (?1, ?2)
                  ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-                    [key, &text],
-                )
-            })?;
+                [key, &text],
+            )
+        })?;
         let changed = self.state_mut().store(key, Some(text));
         self.announce(changed);
         Ok(())
@@ -217,11 +192,7 @@ impl Settings {
             Err(_) if self.state().is_stored(key) => Kind::Text,
             kind => kind?,
         };
-        let _writing = self
-            .shared
-            .writing
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let _writing = self.shared.writing.lock().unwrap_or_else(PoisonError::into_inner);
         if kind == Kind::Secret && self.shared.secrets.remove(key)? {
             self.announce(vec![key.to_owned()]);
         }
@@ -241,10 +212,7 @@ impl Settings {
     #[must_use]
     pub fn list(&self) -> Vec<Entry> {
         let entries: Vec<Entry> = self.state().entries().cloned().collect();
-        entries
-            .into_iter()
-            .map(|entry| self.with_secret(entry))
-            .collect()
+        entries.into_iter().map(|entry| self.with_secret(entry)).collect()
     }
 
     /// Tells of each key whose value changes from now on. A receiver that falls more than 256 changes behind gets
@@ -255,11 +223,9 @@ impl Settings {
     }
 
     fn delete_row(&self, key: &str) -> Result<(), SettingsError> {
-        self.shared
-            .database
-            .write("unsetting a setting", |transaction| {
-                transaction.execute("DELETE FROM settings WHERE key = ?1", [key])
-            })?;
+        self.shared.database.write("unsetting a setting", |transaction| {
+            transaction.execute("DELETE FROM settings WHERE key = ?1", [key])
+        })?;
         let changed = self.state_mut().store(key, None);
         self.announce(changed);
         Ok(())
@@ -269,29 +235,18 @@ impl Settings {
         self.with(key, |entry| Ok(entry.declaration.kind.clone()))
     }
 
-    fn with<T>(
-        &self,
-        key: &str,
-        read: impl FnOnce(&Entry) -> Result<T, SettingsError>,
-    ) -> Result<T, SettingsError> {
+    fn with<T>(&self, key: &str, read: impl FnOnce(&Entry) -> Result<T, SettingsError>) -> Result<T, SettingsError> {
         let state = self.state();
         match state.entry(key) {
-            Some(entry) if entry.declaration.kind == Kind::Secret => {
-                read(&self.with_secret(entry.clone()))
-            }
+            Some(entry) if entry.declaration.kind == Kind::Secret => read(&self.with_secret(entry.clone())),
             Some(entry) => read(entry),
-            None => Err(SettingsError::UnknownKey {
-                key: key.to_owned(),
-                nearest: state.nearest(key),
-            }),
+            None => Err(SettingsError::UnknownKey { key: key.to_owned(), nearest: state.nearest(key) }),
         }
     }
 
     /// Whether a secret is set is for the secrets to say: they can be changed without this registry.
     fn with_secret(&self, mut entry: Entry) -> Entry {
-        if entry.declaration.kind == Kind::Secret
-            && self.shared.secrets.contains(&entry.declaration.key)
-        {
+        if entry.declaration.kind == Kind::Secret && self.shared.secrets.contains(&entry.declaration.key) {
             entry.value = Value::from(entry.declaration.key.as_str());
             entry.is_default = false;
         }
@@ -307,17 +262,11 @@ impl Settings {
     }
 
     fn state(&self) -> RwLockReadGuard<'_, State> {
-        self.shared
-            .state
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.shared.state.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn state_mut(&self) -> RwLockWriteGuard<'_, State> {
-        self.shared
-            .state
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.shared.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -336,9 +285,5 @@ fn not_allowed(key: &str, kind: &Kind, given: String) -> SettingsError {
         Kind::Secret => "this".to_owned(),
         _ => state::shorten(given),
     };
-    SettingsError::NotAllowed {
-        key: key.to_owned(),
-        given,
-        allowed: kind.allowed(),
-    }
+    SettingsError::NotAllowed { key: key.to_owned(), given, allowed: kind.allowed() }
 }

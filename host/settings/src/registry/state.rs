@@ -19,10 +19,7 @@ pub(super) struct State {
 
 impl State {
     pub(super) fn new(stored: impl IntoIterator<Item = (String, String)>) -> Self {
-        Self {
-            stored: stored.into_iter().collect(),
-            entries: BTreeMap::new(),
-        }
+        Self { stored: stored.into_iter().collect(), entries: BTreeMap::new() }
     }
 
     pub(super) fn entry(&self, key: &str) -> Option<&Entry> {
@@ -45,8 +42,7 @@ impl State {
     /// Puts `declarations` in place of everything declared under `prefix`; returns the keys whose value changed.
     pub(super) fn replace(&mut self, prefix: &str, declarations: Vec<Declaration>) -> Vec<String> {
         let under = |key: &String| key.starts_with(prefix);
-        let old: BTreeMap<String, Entry> =
-            self.entries.extract_if(.., |key, _| under(key)).collect();
+        let old: BTreeMap<String, Entry> = self.entries.extract_if(.., |key, _| under(key)).collect();
         for declaration in declarations {
             self.declare(declaration);
         }
@@ -54,9 +50,7 @@ impl State {
         let mut changed: Vec<String> = old.keys().chain(now).cloned().collect();
         changed.sort();
         changed.dedup();
-        changed.retain(|key| {
-            old.get(key).map(|entry| &entry.value) != self.entry(key).map(|entry| &entry.value)
-        });
+        changed.retain(|key| old.get(key).map(|entry| &entry.value) != self.entry(key).map(|entry| &entry.value));
         changed
     }
 
@@ -71,11 +65,7 @@ impl State {
         };
         let before = entry.value.clone();
         *entry = resolve(entry.declaration.clone(), &self.stored);
-        if entry.value == before {
-            Vec::new()
-        } else {
-            vec![key.to_owned()]
-        }
+        if entry.value == before { Vec::new() } else { vec![key.to_owned()] }
     }
 
     /// The declared key that looks most like `key`: one it is the end of, else the one with the fewest typing errors
@@ -86,14 +76,8 @@ impl State {
             return Some(whole.clone());
         }
         let far = (key.chars().count() / 3).max(2);
-        let distances = self
-            .entries
-            .keys()
-            .map(|known| (strsim::damerau_levenshtein(known, key), known));
-        distances
-            .min()
-            .filter(|(distance, _)| *distance <= far)
-            .map(|(_, known)| known.clone())
+        let distances = self.entries.keys().map(|known| (strsim::damerau_levenshtein(known, key), known));
+        distances.min().filter(|(distance, _)| *distance <= far).map(|(_, known)| known.clone())
     }
 }
 
@@ -108,30 +92,17 @@ fn resolve(declaration: Declaration, stored: &HashMap<String, String>) -> Entry 
     let text = match (&declaration.kind, stored.get(&declaration.key)) {
         (_, None) => return fallback(None),
         (Kind::Secret, Some(_)) => {
-            return fallback(Some(
-                "a value from before this was a secret is stored; set it again".to_owned(),
-            ));
+            return fallback(Some("a value from before this was a secret is stored; set it again".to_owned()));
         }
         (_, Some(text)) => text,
     };
     match serde_json::from_str::<Value>(text) {
-        Ok(value) if declaration.kind.accepts(&value) => Entry {
-            value,
-            is_default: false,
-            declaration,
-            problem: None,
-        },
+        Ok(value) if declaration.kind.accepts(&value) => Entry { value, is_default: false, declaration, problem: None },
         Ok(value) => {
             let allowed = declaration.kind.allowed();
-            fallback(Some(format!(
-                "the stored value {} is not allowed, but {allowed} is",
-                shorten(value.to_string())
-            )))
+            fallback(Some(format!("the stored value {} is not allowed, but {allowed} is", shorten(value.to_string()))))
         }
-        Err(_) => fallback(Some(format!(
-            "the stored value is no JSON: {}",
-            shorten(text.clone())
-        ))),
+        Err(_) => fallback(Some(format!("the stored value is no JSON: {}", shorten(text.clone())))),
     }
 }
 

@@ -54,13 +54,7 @@ impl Settings {
     pub fn texts(&self, key: &str) -> Result<Vec<String>, SettingsError> {
         self.typed(key, "a list", |entry| {
             let items = entry.value.as_array()?;
-            Some(
-                items
-                    .iter()
-                    .filter_map(Value::as_str)
-                    .map(str::to_owned)
-                    .collect(),
-            )
+            Some(items.iter().filter_map(Value::as_str).map(str::to_owned).collect())
         })
     }
 
@@ -84,11 +78,7 @@ impl Settings {
     ) -> Result<T, SettingsError> {
         self.with(key, |entry| {
             let kind = entry.declaration.kind.name();
-            read(entry).ok_or_else(|| SettingsError::WrongKind {
-                key: key.to_owned(),
-                kind,
-                asked,
-            })
+            read(entry).ok_or_else(|| SettingsError::WrongKind { key: key.to_owned(), kind, asked })
         })
     }
 }

@@ -28,11 +28,7 @@ impl Key {
         let path = path(home);
         let failed = |doing| {
             let path = path.clone();
-            move |source| SecretsError::KeyFile {
-                path,
-                doing,
-                source,
-            }
+            move |source| SecretsError::KeyFile { path, doing, source }
         };
         let file = match File::open(&path) {
             Ok(file) => file,
@@ -46,18 +42,12 @@ impl Key {
         }
         let mut bytes = Zeroizing::new(Vec::with_capacity(KEY_BYTES * 2));
         // Somebody else's big file in its place is not read to its end.
-        file.take(KEY_BYTES as u64 * 2)
-            .read_to_end(&mut bytes)
-            .map_err(failed("reading"))?;
+        file.take(KEY_BYTES as u64 * 2).read_to_end(&mut bytes).map_err(failed("reading"))?;
         match XChaCha20Poly1305::new_from_slice(&bytes) {
             Ok(cipher) => Ok(Some(Self(cipher))),
             Err(_) => {
                 let found = usize::try_from(metadata.len()).unwrap_or(usize::MAX);
-                Err(SecretsError::KeyLength {
-                    path,
-                    found,
-                    expected: KEY_BYTES,
-                })
+                Err(SecretsError::KeyLength { path, found, expected: KEY_BYTES })
             }
         }
     }
@@ -75,66 +65,35 @@ impl Key {
                 Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
                 _ => {}
             }
-            let mut file = OpenOptions::new()
-                .write(true)
-                .create_new(true)
-                .mode(0o600)
-                .open(&beside)?;
+            let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
             file.write_all(bytes.as_ref())?;
             file.sync_all()?;
             fs::rename(&beside, &path)?;
             File::open(home)?.sync_all()
         };
-        write().map_err(|source| SecretsError::KeyFile {
-            path: path.clone(),
-            doing: "making",
-            source,
-        })?;
+        write().map_err(|source| SecretsError::KeyFile { path: path.clone(), doing: "making", source })?;
         tracing::info!(path = %path.display(), "key file for secrets made");
         Ok(Self(XChaCha20Poly1305::new((&*bytes).into())))
     }
 
     /// The nonce and the encrypted text. `name` is bound to it: under another name it does not decrypt.
-    pub(super) fn encrypt(
-        &self,
-        name: &str,
-        secret: &Secret,
-    ) -> Result<(Vec<u8>, Vec<u8>), SecretsError> {
+    pub(super) fn encrypt(&self, name: &str, secret: &Secret) -> Result<(Vec<u8>, Vec<u8>), SecretsError> {
         let mut nonce = [0_u8; NONCE_BYTES];
         getrandom::fill(&mut nonce).map_err(|source| SecretsError::Randomness { source })?;
-        let payload = Payload {
-            msg: secret.expose().as_bytes(),
-            aad: name.as_bytes(),
-        };
+        let payload = Payload { msg: secret.expose().as_bytes(), aad: name.as_bytes() };
         let sealed = self.0.encrypt(XNonce::from_slice(&nonce), payload);
         // The cipher refuses only texts of more than 256 GiB.
-        let sealed = sealed.map_err(|_| SecretsError::NotDecrypted {
-            name: name.to_owned(),
-        })?;
+        let sealed = sealed.map_err(|_| SecretsError::NotDecrypted { name: name.to_owned() })?;
         Ok((nonce.to_vec(), sealed))
     }
 
-    pub(super) fn decrypt(
-        &self,
-        name: &str,
-        nonce: &[u8],
-        sealed: &[u8],
-    ) -> Result<Secret, SecretsError> {
-        let refused = || SecretsError::NotDecrypted {
-            name: name.to_owned(),
-        };
+    pub(super) fn decrypt(&self, name: &str, nonce: &[u8], sealed: &[u8]) -> Result<Secret, SecretsError> {
+        let refused = || SecretsError::NotDecrypted { name: name.to_owned() };
         if nonce.len() != NONCE_BYTES {
             return Err(refused());
         }
-        let payload = Payload {
-            msg: sealed,
-            aad: name.as_bytes(),
-        };
-        let bytes = Zeroizing::new(
-            self.0
-                .decrypt(XNonce::from_slice(nonce), payload)
-                .map_err(|_| refused())?,
-        );
+        let payload = Payload { msg: sealed, aad: name.as_bytes() };
+        let bytes = Zeroizing::new(self.0.decrypt(XNonce::from_slice(nonce), payload).map_err(|_| refused())?);
         let text = std::str::from_utf8(&bytes).map_err(|_| refused())?;
         Ok(Secret::from(text))
     }

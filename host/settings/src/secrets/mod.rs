@@ -56,10 +56,7 @@ struct Vault {
 
 impl Vault {
     fn refresh(&mut self) {
-        let known = self
-            .secrets
-            .iter()
-            .filter_map(|(name, secret)| Some((name, secret.as_ref()?)));
+        let known = self.secrets.iter().filter_map(|(name, secret)| Some((name, secret.as_ref()?)));
         self.redaction = Redaction::new(known);
     }
 }
@@ -77,16 +74,12 @@ impl Secrets {
         database.migrate("secrets", MIGRATIONS)?;
         let rows = database.read("reading the secrets", |connection| {
             let mut statement = connection.prepare("SELECT name, nonce, sealed FROM secrets")?;
-            let rows =
-                statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+            let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
             rows.collect::<rusqlite::Result<Vec<(String, Vec<u8>, Vec<u8>)>>>()
         })?;
         let key = Key::read(&home)?;
         if key.is_none() && !rows.is_empty() {
-            return Err(SecretsError::KeyMissing {
-                path: key::path(&home),
-                count: rows.len(),
-            });
+            return Err(SecretsError::KeyMissing { path: key::path(&home), count: rows.len() });
         }
         let open = |(name, nonce, sealed): (String, Vec<u8>, Vec<u8>)| {
             let secret = key.as_ref()?.decrypt(&name, &nonce, &sealed);
@@ -96,21 +89,10 @@ impl Secrets {
             Some((name, secret.ok()))
         };
         let secrets = rows.into_iter().filter_map(open).collect();
-        let mut vault = Vault {
-            key,
-            secrets,
-            redaction: Redaction::default(),
-        };
+        let mut vault = Vault { key, secrets, redaction: Redaction::default() };
         vault.refresh();
         let changes = broadcast::Sender::new(CHANGES_KEPT);
-        Ok(Self {
-            shared: Arc::new(Shared {
-                database: database.clone(),
-                home,
-                vault: RwLock::new(vault),
-                changes,
-            }),
-        })
+        Ok(Self { shared: Arc::new(Shared { database: database.clone(), home, vault: RwLock::new(vault), changes }) })
     }
 
     /// Stores a secret under `name`, in place of an earlier one, and tells the subscribers.
@@ -121,14 +103,10 @@ impl Secrets {
     pub fn set(&self, name: &str, secret: Secret) -> Result<(), SecretsError> {
         let length = name.chars().count();
         if length == 0 || length > LONGEST_NAME || name.chars().any(char::is_control) {
-            return Err(SecretsError::BadName {
-                name: name.escape_debug().to_string(),
-            });
+            return Err(SecretsError::BadName { name: name.escape_debug().to_string() });
         }
         if secret.expose().is_empty() {
-            return Err(SecretsError::Empty {
-                name: name.to_owned(),
-            });
+            return Err(SecretsError::Empty { name: name.to_owned() });
         }
         let mut vault = self.vault_mut();
         let key = match vault.key.take() {
@@ -142,15 +120,13 @@ impl Secrets {
         let sealed = key.encrypt(name, &secret);
         vault.key = Some(key);
         let (nonce, sealed) = sealed?;
-        self.shared
-            .database
-            .write("storing a secret", |transaction| {
-                transaction.execute(
-                    "INSERT INTO secrets (name, nonce, sealed) VALUES (?1, ?2, ?3)
+        self.shared.database.write("storing a secret", |transaction| {
+            transaction.execute(
+                "INSERT INTO secrets (name, nonce, sealed) VALUES (?1, ?2, ?3)
                  ON CONFLICT (name) DO UPDATE SET nonce = excluded.nonce, sealed = excluded.sealed",
-                    params![name, nonce, sealed],
-                )
-            })?;
+                params![name, nonce, sealed],
+            )
+        })?;
         vault.secrets.insert(name.to_owned(), Some(secret));
         vault.refresh();
         drop(vault);
@@ -167,9 +143,7 @@ impl Secrets {
         match self.vault().secrets.get(name) {
             None => Ok(None),
             Some(Some(secret)) => Ok(Some(secret.clone())),
-            Some(None) => Err(SecretsError::NotDecrypted {
-                name: name.to_owned(),
-            }),
+            Some(None) => Err(SecretsError::NotDecrypted { name: name.to_owned() }),
         }
     }
 
@@ -186,12 +160,9 @@ impl Secrets {
     /// What the database answers.
     pub fn remove(&self, name: &str) -> Result<bool, SecretsError> {
         let mut vault = self.vault_mut();
-        let removed = self
-            .shared
-            .database
-            .write("removing a secret", |transaction| {
-                transaction.execute("DELETE FROM secrets WHERE name = ?1", [name])
-            })?;
+        let removed = self.shared.database.write("removing a secret", |transaction| {
+            transaction.execute("DELETE FROM secrets WHERE name = ?1", [name])
+        })?;
         vault.secrets.remove(name);
         vault.refresh();
         drop(vault);
@@ -227,16 +198,10 @@ impl Secrets {
     }
 
     fn vault(&self) -> RwLockReadGuard<'_, Vault> {
-        self.shared
-            .vault
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.shared.vault.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn vault_mut(&self) -> RwLockWriteGuard<'_, Vault> {
-        self.shared
-            .vault
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.shared.vault.write().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -23,11 +23,7 @@ impl Redaction {
         let mut needles = Vec::new();
         for (name, secret) in secrets.filter(|(_, secret)| secret.expose().len() >= SHORTEST) {
             let plain = secret.expose();
-            let mut forms = vec![
-                Zeroizing::new(plain.to_owned()),
-                in_json(plain),
-                in_url(plain),
-            ];
+            let mut forms = vec![Zeroizing::new(plain.to_owned()), in_json(plain), in_url(plain)];
             forms.dedup();
             needles.extend(forms.into_iter().map(|form| (form, name.clone())));
         }
@@ -39,9 +35,7 @@ impl Redaction {
     pub(super) fn apply<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut found = Vec::new();
         for (index, (needle, _)) in self.needles.iter().enumerate() {
-            found.extend(
-                memmem::find_iter(text.as_bytes(), needle.as_bytes()).map(|start| (start, index)),
-            );
+            found.extend(memmem::find_iter(text.as_bytes(), needle.as_bytes()).map(|start| (start, index)));
         }
         if found.is_empty() {
             return Cow::Borrowed(text);

@@ -14,33 +14,18 @@ fn people_are_bound_by_channel_and_user() {
     for bindings in [&bindings, &Bindings::open(&home.database()).expect("opens")] {
         assert_eq!(bindings.role_of("qq", "10001").as_deref(), Some("owner"));
         assert_eq!(bindings.role_of("qq", "小明").as_deref(), Some("member"));
-        assert_eq!(
-            bindings.role_of("web", "10001"),
-            None,
-            "another channel's user of that id is a stranger"
-        );
+        assert_eq!(bindings.role_of("web", "10001"), None, "another channel's user of that id is a stranger");
         assert_eq!(bindings.list().len(), 2);
     }
     assert!(bindings.unbind("qq", "10001").expect("unbinds"));
     assert!(!bindings.unbind("qq", "10001").expect("nobody left"));
-    assert_eq!(
-        Bindings::open(&home.database())
-            .expect("opens")
-            .role_of("qq", "10001"),
-        None
-    );
+    assert_eq!(Bindings::open(&home.database()).expect("opens").role_of("qq", "10001"), None);
 }
 
 #[test]
 fn only_known_roles_and_somebody() {
     let home = Home::new();
     let bindings = Bindings::open(&home.database()).expect("opens");
-    assert!(matches!(
-        bindings.bind("qq", "1", "admin"),
-        Err(BindingError::UnknownRole { .. })
-    ));
-    assert!(matches!(
-        bindings.bind("qq", "", "owner"),
-        Err(BindingError::Nobody)
-    ));
+    assert!(matches!(bindings.bind("qq", "1", "admin"), Err(BindingError::UnknownRole { .. })));
+    assert!(matches!(bindings.bind("qq", "", "owner"), Err(BindingError::Nobody)));
 }

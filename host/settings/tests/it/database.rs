@@ -10,11 +10,7 @@ const FIRST: &str = "CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT NOT N
 const SECOND: &str = "ALTER TABLE notes ADD COLUMN words INTEGER NOT NULL DEFAULT 1;";
 
 fn mode(path: &std::path::Path) -> u32 {
-    fs::metadata(path)
-        .expect("the file exists")
-        .permissions()
-        .mode()
-        & 0o777
+    fs::metadata(path).expect("the file exists").permissions().mode() & 0o777
 }
 
 #[test]
@@ -45,16 +41,12 @@ fn commits_are_synced_and_logged_ahead() {
     let home = home;
     let database = home.database();
     let pragma = |name| {
-        database.read("asking", |connection| {
-            connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0))
-        })
+        database.read("asking", |connection| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)))
     };
     assert_eq!(pragma("synchronous").expect("answers"), 2);
     assert_eq!(pragma("foreign_keys").expect("answers"), 1);
     let log: String = database
-        .read("asking", |connection| {
-            connection.pragma_query_value(None, "journal_mode", |row| row.get(0))
-        })
+        .read("asking", |connection| connection.pragma_query_value(None, "journal_mode", |row| row.get(0)))
         .expect("answers");
     assert_eq!(log, "wal");
 }
@@ -63,25 +55,15 @@ fn commits_are_synced_and_logged_ahead() {
 fn components_migrate_by_themselves_and_keep_their_data() {
     let home = Home::new();
     let home = home;
-    home.database()
-        .migrate("notes", &[FIRST])
-        .expect("version 1");
-    home.database()
-        .migrate("other", &["CREATE TABLE other (id INTEGER PRIMARY KEY)"])
-        .expect("another component");
+    home.database().migrate("notes", &[FIRST]).expect("version 1");
+    home.database().migrate("other", &["CREATE TABLE other (id INTEGER PRIMARY KEY)"]).expect("another component");
 
     let database = home.database();
-    database
-        .migrate("notes", &[FIRST, SECOND])
-        .expect("version 2");
-    database
-        .migrate("notes", &[FIRST, SECOND])
-        .expect("nothing left to do");
+    database.migrate("notes", &[FIRST, SECOND]).expect("version 2");
+    database.migrate("notes", &[FIRST, SECOND]).expect("nothing left to do");
     let row: (String, i64) = database
         .read("reading a note", |connection| {
-            connection.query_row("SELECT text, words FROM notes", [], |row| {
-                Ok((row.get(0)?, row.get(1)?))
-            })
+            connection.query_row("SELECT text, words FROM notes", [], |row| Ok((row.get(0)?, row.get(1)?)))
         })
         .expect("the old row is there");
     assert_eq!(row, ("你好".to_owned(), 1));
@@ -91,29 +73,12 @@ fn components_migrate_by_themselves_and_keep_their_data() {
 fn a_newer_file_is_refused() {
     let home = Home::new();
     let home = home;
-    home.database()
-        .migrate("notes", &[FIRST, SECOND])
-        .expect("version 2");
-    let error = home
-        .database()
-        .migrate("notes", &[FIRST])
-        .expect_err("is refused");
-    assert!(
-        matches!(
-            error,
-            DatabaseError::Newer {
-                found: 2,
-                known: 1,
-                ..
-            }
-        ),
-        "{error:?}"
-    );
+    home.database().migrate("notes", &[FIRST, SECOND]).expect("version 2");
+    let error = home.database().migrate("notes", &[FIRST]).expect_err("is refused");
+    assert!(matches!(error, DatabaseError::Newer { found: 2, known: 1, .. }), "{error:?}");
     let sentence = error.to_string();
     assert!(
-        sentence.contains("version 2")
-            && sentence.contains("up to 1")
-            && sentence.contains("newer program"),
+        sentence.contains("version 2") && sentence.contains("up to 1") && sentence.contains("newer program"),
         "{sentence}"
     );
 }
@@ -124,17 +89,10 @@ fn a_failed_migration_changes_nothing() {
     let home = home;
     let database = home.database();
     database.migrate("notes", &[FIRST]).expect("version 1");
-    let error = database
-        .migrate("notes", &[FIRST, SECOND, "CREATE TABLE notes (again)"])
-        .expect_err("fails");
-    assert!(
-        matches!(error, DatabaseError::Migration { from: 1, to: 3, .. }),
-        "{error:?}"
-    );
+    let error = database.migrate("notes", &[FIRST, SECOND, "CREATE TABLE notes (again)"]).expect_err("fails");
+    assert!(matches!(error, DatabaseError::Migration { from: 1, to: 3, .. }), "{error:?}");
     // The second script went with the third.
-    database
-        .migrate("notes", &[FIRST, SECOND])
-        .expect("version 2 is still to be reached");
+    database.migrate("notes", &[FIRST, SECOND]).expect("version 2 is still to be reached");
 }
 
 #[test]
@@ -147,20 +105,9 @@ fn a_failed_write_leaves_nothing() {
         transaction.execute("INSERT INTO notes (text) VALUES ('a')", [])?;
         transaction.execute("INSERT INTO nowhere (text) VALUES ('b')", [])
     });
-    assert!(
-        matches!(
-            failed,
-            Err(DatabaseError::Statement {
-                doing: "writing notes",
-                ..
-            })
-        ),
-        "{failed:?}"
-    );
+    assert!(matches!(failed, Err(DatabaseError::Statement { doing: "writing notes", .. })), "{failed:?}");
     let count: i64 = database
-        .read("counting", |connection| {
-            connection.query_row("SELECT COUNT(*) FROM notes", [], |row| row.get(0))
-        })
+        .read("counting", |connection| connection.query_row("SELECT COUNT(*) FROM notes", [], |row| row.get(0)))
         .expect("counts");
     assert_eq!(count, 1);
 }
@@ -172,13 +119,8 @@ fn a_reader_cannot_write() {
     let database = home.database();
     database.migrate("notes", &[FIRST]).expect("version 1");
     let reader = database.reader().expect("a reader");
-    let source = reader
-        .execute("DELETE FROM notes", [])
-        .expect_err("is refused");
-    assert!(matches!(
-        database.error("deleting", source),
-        DatabaseError::ReadOnly { .. }
-    ));
+    let source = reader.execute("DELETE FROM notes", []).expect_err("is refused");
+    assert!(matches!(database.error("deleting", source), DatabaseError::ReadOnly { .. }));
 }
 
 #[test]
@@ -189,10 +131,7 @@ fn what_is_no_database_is_named() {
     fs::write(&path, "这不是数据库。".repeat(1000)).expect("writes");
     let error = Database::open(&path).expect_err("is refused");
     assert!(matches!(error, DatabaseError::Damaged { .. }), "{error:?}");
-    assert!(
-        error.to_string().contains(path.to_str().expect("UTF-8")),
-        "{error}"
-    );
+    assert!(error.to_string().contains(path.to_str().expect("UTF-8")), "{error}");
 }
 
 #[test]
@@ -206,8 +145,6 @@ fn a_damaged_page_is_named() {
     let mut bytes = fs::read(&path).expect("reads");
     bytes[4096..].fill(0xff);
     fs::write(&path, bytes).expect("writes");
-    let error = Database::open(&path)
-        .and_then(|database| database.migrate("notes", &[FIRST]))
-        .expect_err("is refused");
+    let error = Database::open(&path).and_then(|database| database.migrate("notes", &[FIRST])).expect_err("is refused");
     assert!(matches!(error, DatabaseError::Damaged { .. }), "{error:?}");
 }

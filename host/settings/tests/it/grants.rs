@@ -10,26 +10,12 @@ fn grants_are_given_replaced_and_taken() {
     let grants = Grants::open(&home.database()).expect("opens");
     let mut changes = grants.subscribe();
     assert!(grants.list("web").is_empty());
-    grants
-        .grant("web", "http", json!({"hosts": ["a.example"]}))
-        .expect("grants");
-    grants
-        .grant(
-            "web",
-            "http",
-            json!({"hosts": ["a.example", "例子.example"]}),
-        )
-        .expect("grants more");
+    grants.grant("web", "http", json!({"hosts": ["a.example"]})).expect("grants");
+    grants.grant("web", "http", json!({"hosts": ["a.example", "例子.example"]})).expect("grants more");
     grants.grant("web", "timers", json!({})).expect("grants");
-    grants
-        .grant("files", "files", json!({"folders": ["文档"]}))
-        .expect("grants");
+    grants.grant("files", "files", json!({"folders": ["文档"]})).expect("grants");
     for grants in [&grants, &Grants::open(&home.database()).expect("opens")] {
-        let capabilities: Vec<_> = grants
-            .list("web")
-            .into_iter()
-            .map(|grant| grant.capability)
-            .collect();
+        let capabilities: Vec<_> = grants.list("web").into_iter().map(|grant| grant.capability).collect();
         assert_eq!(capabilities, ["http", "timers"]);
         let hosts = grants.detail("web", "http").expect("is granted");
         assert_eq!(hosts["hosts"][1], "例子.example");
@@ -38,10 +24,7 @@ fn grants_are_given_replaced_and_taken() {
     assert!(grants.revoke("web", "http").expect("revokes"));
     assert!(!grants.revoke("web", "http").expect("nothing left"));
     assert_eq!(grants.revoke_all("web").expect("revokes"), 1);
-    assert_eq!(
-        Grants::open(&home.database()).expect("opens").all().len(),
-        1
-    );
+    assert_eq!(Grants::open(&home.database()).expect("opens").all().len(), 1);
     let mut heard = Vec::new();
     while let Ok(plugin) = changes.try_recv() {
         heard.push(plugin.to_string());
@@ -53,10 +36,7 @@ fn grants_are_given_replaced_and_taken() {
 fn a_damaged_grant_gives_nothing() {
     let home = Home::new();
     let home = home;
-    Grants::open(&home.database())
-        .expect("opens")
-        .grant("web", "http", json!({}))
-        .expect("grants");
+    Grants::open(&home.database()).expect("opens").grant("web", "http", json!({})).expect("grants");
     home.tamper("UPDATE grants SET detail = '{\"hosts\": '");
     let grants = Grants::open(&home.database()).expect("opens");
     assert_eq!(grants.detail("web", "http"), None);

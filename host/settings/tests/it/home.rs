@@ -10,10 +10,7 @@ pub(crate) struct Home {
 impl Home {
     pub(crate) fn new() -> Self {
         // The prefix proves that paths need not be ASCII, nor free of what URLs treat specially.
-        let folder = tempfile::Builder::new()
-            .prefix("家 ?#%20")
-            .tempdir()
-            .expect("a temporary folder");
+        let folder = tempfile::Builder::new().prefix("家 ?#%20").tempdir().expect("a temporary folder");
         Self { folder }
     }
 

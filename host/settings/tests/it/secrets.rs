@@ -24,23 +24,9 @@ fn secrets_outlive_the_program() {
     assert!(!key_file(&home).exists(), "the key is made at first use");
     secrets.set("主", TEXT.into()).expect("sets");
     secrets.set("other", "x".into()).expect("sets");
-    assert_eq!(
-        fs::metadata(key_file(&home))
-            .expect("exists")
-            .permissions()
-            .mode()
-            & 0o777,
-        0o600
-    );
+    assert_eq!(fs::metadata(key_file(&home)).expect("exists").permissions().mode() & 0o777, 0o600);
     let secrets = home.secrets();
-    assert_eq!(
-        secrets
-            .get("主")
-            .expect("decrypts")
-            .expect("is there")
-            .expose(),
-        TEXT
-    );
+    assert_eq!(secrets.get("主").expect("decrypts").expect("is there").expose(), TEXT);
     assert_eq!(secrets.names(), ["other", "主"]);
     assert!(secrets.remove("other").expect("removes"));
     assert!(!secrets.remove("other").expect("removes nothing"));
@@ -53,9 +39,7 @@ fn no_file_holds_a_secret_in_clear() {
     let home = home;
     let secrets = home.secrets();
     for round in 0..20 {
-        secrets
-            .set("main", format!("{TEXT}{round}").into())
-            .expect("sets");
+        secrets.set("main", format!("{TEXT}{round}").into()).expect("sets");
     }
     secrets.remove("main").expect("removes");
     secrets.set("main", TEXT.into()).expect("sets");
@@ -63,9 +47,7 @@ fn no_file_holds_a_secret_in_clear() {
         for file in fs::read_dir(home.folder.path()).expect("lists") {
             let path = file.expect("an entry").path();
             let bytes = fs::read(&path).expect("reads");
-            let found = bytes
-                .windows(TEXT.len())
-                .any(|window| window == TEXT.as_bytes());
+            let found = bytes.windows(TEXT.len()).any(|window| window == TEXT.as_bytes());
             assert!(!found, "{} holds it", path.display());
         }
     };
@@ -83,18 +65,9 @@ fn a_secret_does_not_print_itself() {
 fn names_and_empty_texts_are_checked() {
     let home = Home::new();
     let secrets = home.secrets();
-    assert!(matches!(
-        secrets.set("", TEXT.into()),
-        Err(SecretsError::BadName { .. })
-    ));
-    assert!(matches!(
-        secrets.set("a\nb", TEXT.into()),
-        Err(SecretsError::BadName { .. })
-    ));
-    assert!(matches!(
-        secrets.set("main", "".into()),
-        Err(SecretsError::Empty { .. })
-    ));
+    assert!(matches!(secrets.set("", TEXT.into()), Err(SecretsError::BadName { .. })));
+    assert!(matches!(secrets.set("a\nb", TEXT.into()), Err(SecretsError::BadName { .. })));
+    assert!(matches!(secrets.set("main", "".into()), Err(SecretsError::Empty { .. })));
 }
 
 #[test]
@@ -105,29 +78,15 @@ fn rows_cannot_be_exchanged() {
     secrets.set("cheap", "a cheap one".into()).expect("sets");
     secrets.set("dear", "a dear one".into()).expect("sets");
     drop(secrets);
-    home.tamper("UPDATE secrets SET name = 'x' WHERE name = 'cheap'; UPDATE secrets SET name = 'cheap' WHERE name = 'dear';");
+    home.tamper(
+        "UPDATE secrets SET name = 'x' WHERE name = 'cheap'; UPDATE secrets SET name = 'cheap' WHERE name = 'dear';",
+    );
     let secrets = home.secrets();
     let error = secrets.get("cheap").expect_err("does not decrypt");
-    assert!(
-        error.to_string().contains("\"cheap\"") && error.to_string().contains("set it again"),
-        "{error}"
-    );
-    secrets
-        .set("cheap", "again".into())
-        .expect("can be set again");
-    assert_eq!(
-        secrets
-            .get("cheap")
-            .expect("decrypts")
-            .expect("is there")
-            .expose(),
-        "again"
-    );
-    assert!(
-        secrets
-            .remove("x")
-            .expect("an unreadable one can be removed")
-    );
+    assert!(error.to_string().contains("\"cheap\"") && error.to_string().contains("set it again"), "{error}");
+    secrets.set("cheap", "again".into()).expect("can be set again");
+    assert_eq!(secrets.get("cheap").expect("decrypts").expect("is there").expose(), "again");
+    assert!(secrets.remove("x").expect("an unreadable one can be removed"));
 }
 
 #[test]
@@ -137,10 +96,7 @@ fn a_missing_key_is_said_and_not_replaced() {
     home.secrets().set("main", TEXT.into()).expect("sets");
     fs::remove_file(key_file(&home)).expect("removes");
     let error = reopen(&home).err().expect("is refused");
-    assert!(
-        matches!(error, SecretsError::KeyMissing { count: 1, .. }),
-        "{error:?}"
-    );
+    assert!(matches!(error, SecretsError::KeyMissing { count: 1, .. }), "{error:?}");
     assert!(!key_file(&home).exists());
 }
 
@@ -152,25 +108,12 @@ fn a_short_or_open_key_is_refused() {
     let key = key_file(&home);
     fs::set_permissions(&key, fs::Permissions::from_mode(0o640)).expect("chmod");
     let error = reopen(&home).err().expect("is refused");
-    assert!(
-        matches!(error, SecretsError::KeyOpenToOthers { mode: 0o640, .. }),
-        "{error:?}"
-    );
+    assert!(matches!(error, SecretsError::KeyOpenToOthers { mode: 0o640, .. }), "{error:?}");
     assert!(error.to_string().contains("chmod 600"), "{error}");
     fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).expect("chmod");
     fs::write(&key, [7; 31]).expect("writes");
     let error = reopen(&home).err().expect("is refused");
-    assert!(
-        matches!(
-            error,
-            SecretsError::KeyLength {
-                found: 31,
-                expected: 32,
-                ..
-            }
-        ),
-        "{error:?}"
-    );
+    assert!(matches!(error, SecretsError::KeyLength { found: 31, expected: 32, .. }), "{error:?}");
 }
 
 #[test]
@@ -181,10 +124,7 @@ fn another_key_opens_nothing_but_keeps_nothing_from_starting() {
     fs::write(key_file(&home), [7; 32]).expect("writes");
     let secrets = home.secrets();
     assert_eq!(secrets.names(), ["main"]);
-    assert!(matches!(
-        secrets.get("main"),
-        Err(SecretsError::NotDecrypted { .. })
-    ));
+    assert!(matches!(secrets.get("main"), Err(SecretsError::NotDecrypted { .. })));
     assert_eq!(secrets.redact("nothing known"), "nothing known");
 }
 
@@ -193,32 +133,15 @@ fn known_secrets_are_taken_out_of_texts() {
     let home = Home::new();
     let secrets = home.secrets();
     secrets.set("main", TEXT.into()).expect("sets");
-    secrets
-        .set("longer", format!("{TEXT}-more").into())
-        .expect("sets");
+    secrets.set("longer", format!("{TEXT}-more").into()).expect("sets");
     secrets.set("quoted", "a\"b\\c/d e+f".into()).expect("sets");
     secrets.set("short", "1234567".into()).expect("sets");
-    assert!(matches!(
-        secrets.redact("没有秘密 1234567"),
-        Cow::Borrowed(_)
-    ));
-    assert_eq!(
-        secrets.redact(&format!("键={TEXT}，{TEXT}-more。")),
-        "键=[secret main]，[secret longer]。"
-    );
-    assert_eq!(
-        secrets.redact(r#"{"k":"a\"b\\c/d e+f"}"#),
-        r#"{"k":"[secret quoted]"}"#
-    );
-    assert_eq!(
-        secrets.redact("?k=a%22b%5Cc%2Fd%20e%2Bf&x"),
-        "?k=[secret quoted]&x"
-    );
+    assert!(matches!(secrets.redact("没有秘密 1234567"), Cow::Borrowed(_)));
+    assert_eq!(secrets.redact(&format!("键={TEXT}，{TEXT}-more。")), "键=[secret main]，[secret longer]。");
+    assert_eq!(secrets.redact(r#"{"k":"a\"b\\c/d e+f"}"#), r#"{"k":"[secret quoted]"}"#);
+    assert_eq!(secrets.redact("?k=a%22b%5Cc%2Fd%20e%2Bf&x"), "?k=[secret quoted]&x");
     secrets.remove("longer").expect("removes");
-    assert_eq!(
-        secrets.redact(&format!("{TEXT}-more")),
-        "[secret main]-more"
-    );
+    assert_eq!(secrets.redact(&format!("{TEXT}-more")), "[secret main]-more");
 }
 
 #[test]

@@ -19,11 +19,7 @@ fn source(name: &str, line: SourceLine) -> SourceRecord {
 }
 
 fn names(sources: &Sources) -> Vec<String> {
-    sources
-        .list()
-        .iter()
-        .map(|record| record.name.clone())
-        .collect()
+    sources.list().iter().map(|record| record.name.clone()).collect()
 }
 
 #[test]
@@ -40,36 +36,16 @@ fn each_line_keeps_its_order() {
     ] {
         sources.add(&source(name, line)).expect("adds");
     }
-    assert_eq!(
-        names(&sources),
-        ["first", "second", "third", "side", "向量"]
-    );
+    assert_eq!(names(&sources), ["first", "second", "third", "side", "向量"]);
     sources.use_first("third").expect("moves");
-    sources
-        .add(&SourceRecord {
-            model: "pro".to_owned(),
-            ..source("first", SourceLine::Main)
-        })
-        .expect("replaces");
+    sources.add(&SourceRecord { model: "pro".to_owned(), ..source("first", SourceLine::Main) }).expect("replaces");
     sources.enable("second", false).expect("disables");
     for sources in [&sources, &Sources::open(&home.database()).expect("opens")] {
         assert_eq!(names(sources), ["third", "first", "second", "side", "向量"]);
-        let main: Vec<_> = sources
-            .line(SourceLine::Main)
-            .into_iter()
-            .map(|record| (record.name, record.model))
-            .collect();
-        assert_eq!(
-            main,
-            [
-                ("third".to_owned(), "flash".to_owned()),
-                ("first".to_owned(), "pro".to_owned())
-            ]
-        );
-        assert_eq!(
-            sources.get("first").expect("is there").options["thinking"],
-            "关"
-        );
+        let main: Vec<_> =
+            sources.line(SourceLine::Main).into_iter().map(|record| (record.name, record.model)).collect();
+        assert_eq!(main, [("third".to_owned(), "flash".to_owned()), ("first".to_owned(), "pro".to_owned())]);
+        assert_eq!(sources.get("first").expect("is there").options["thinking"], "关");
     }
     sources.use_first("second").expect("moves and enables");
     assert_eq!(sources.line(SourceLine::Main)[0].name, "second");
@@ -81,25 +57,11 @@ fn each_line_keeps_its_order() {
 fn what_is_unknown_or_unusable_is_said() {
     let home = Home::new();
     let sources = Sources::open(&home.database()).expect("opens");
-    sources
-        .add(&source("main", SourceLine::Main))
-        .expect("adds");
+    sources.add(&source("main", SourceLine::Main)).expect("adds");
     let error = sources.use_first("mian").expect_err("is unknown");
-    assert_eq!(
-        error.to_string(),
-        "there is no source \"mian\"; configured are: main"
-    );
-    let bad = SourceRecord {
-        base_url: String::new(),
-        ..source("x", SourceLine::Main)
-    };
-    assert!(matches!(
-        sources.add(&bad),
-        Err(SourceError::BadField {
-            field: "base URL",
-            ..
-        })
-    ));
+    assert_eq!(error.to_string(), "there is no source \"mian\"; configured are: main");
+    let bad = SourceRecord { base_url: String::new(), ..source("x", SourceLine::Main) };
+    assert!(matches!(sources.add(&bad), Err(SourceError::BadField { field: "base URL", .. })));
 }
 
 #[test]
@@ -107,16 +69,12 @@ fn a_damaged_row_is_left_out() {
     let home = Home::new();
     let home = home;
     let sources = Sources::open(&home.database()).expect("opens");
-    sources
-        .add(&source("good", SourceLine::Main))
-        .expect("adds");
+    sources.add(&source("good", SourceLine::Main)).expect("adds");
     sources.add(&source("bad", SourceLine::Main)).expect("adds");
     home.tamper("UPDATE sources SET options = '{' WHERE name = 'bad'");
     let sources = Sources::open(&home.database()).expect("opens");
     assert_eq!(names(&sources), ["good"]);
-    sources
-        .add(&source("bad", SourceLine::Main))
-        .expect("can be set again");
+    sources.add(&source("bad", SourceLine::Main)).expect("can be set again");
     assert_eq!(names(&sources), ["good", "bad"]);
 }
 
@@ -125,9 +83,7 @@ fn subscribers_hear_the_names() {
     let home = Home::new();
     let sources = Sources::open(&home.database()).expect("opens");
     let mut changes = sources.subscribe();
-    sources
-        .add(&source("main", SourceLine::Main))
-        .expect("adds");
+    sources.add(&source("main", SourceLine::Main)).expect("adds");
     sources.remove("nothing").expect_err("is unknown");
     assert_eq!(&*changes.try_recv().expect("a change"), "main");
     changes.try_recv().expect_err("nothing else changed");
