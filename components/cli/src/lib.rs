@@ -13,7 +13,7 @@ use homeagent_sdk::{
     Receipt, Sockets, State, log,
 };
 
-use protocol::{Heard, Spoken};
+use protocol::{Heard, Spoken, Words};
 use seats::{Seat, Seats};
 
 const HELP: &str = "Shows text to whoever has a terminal open (`waiter`). Text is Markdown, shown as it is written, and \
@@ -101,9 +101,11 @@ async fn act(connection: ConnectionId, seat: &Seat, heard: Heard) -> Frame {
     let submission = |text: &str| {
         Submission::text(Peer::Person(seat.conversation.clone()), seat.user.clone(), text).over(connection)
     };
+    // The client's id makes a frame that is handed over twice one input.
+    let said = |words: &Words| Submission { platform_id: words.platform_id(), ..submission(&words.text) };
     let (taken, words) = match heard {
-        Heard::Say(words) => (inputs::submit(submission(&words.text)).await, words),
-        Heard::Interrupt(words) => (inputs::interrupt(submission(&words.text)).await, words),
+        Heard::Say(words) => (inputs::submit(said(&words)).await, words),
+        Heard::Interrupt(words) => (inputs::interrupt(said(&words)).await, words),
         Heard::Stop => {
             return match inputs::stop(submission("")).await {
                 Ok(running) => Spoken::Stopped { running }.frame(),

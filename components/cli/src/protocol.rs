@@ -28,6 +28,17 @@ pub(crate) struct Words {
     pub(crate) id: Option<Value>,
 }
 
+/// A shorter id may be one that many terminals use, such as a number that they count up.
+const SHORTEST_UNIQUE_ID: usize = 16;
+
+impl Words {
+    /// The id, where it is one that no other message has: the same message is then taken once, however often it comes.
+    pub(crate) fn platform_id(&self) -> Option<String> {
+        let id = self.id.as_ref()?.as_str()?;
+        (id.len() >= SHORTEST_UNIQUE_ID).then(|| id.to_owned())
+    }
+}
+
 /// What a terminal is told.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]

@@ -75,7 +75,7 @@ pub(crate) async fn admit(
     manner: Manner,
 ) -> Result<Accepted, CallError> {
     if *core.phase.borrow() != Phase::Running {
-        return Err(CallError::Other("the agent is not running: it is starting or shutting down".to_owned()));
+        return Err(CallError::NotLive);
     }
     let permit = place(core, &input.source).await?;
     let core = Arc::clone(core);

@@ -3,12 +3,13 @@
 //! An interrupt takes one of three paths. While the model is asked it cancels that call; in either case it is put
 //! before the next model call as a message that begins with [`MARK`]; and where no turn runs, it starts one.
 
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use homeagent_types::{Conversation, Input, Principal, Role, Timestamp, now};
 use tokio::sync::{Notify, watch};
 
 use crate::queue::Queued;
+use crate::sending::Reply;
 
 /// What the model reads before the text of an interrupt.
 pub(crate) const MARK: &str = "[打断消息]";
@@ -35,6 +36,8 @@ pub(crate) enum Stop {
 pub(crate) struct Control {
     /// Set once the journal has begun the run.
     run: OnceLock<String>,
+    /// What the turn has said, for those who speak in its name.
+    reply: OnceLock<Arc<Mutex<Reply>>>,
     pub(crate) conversation: Conversation,
     pub(crate) started_at: Timestamp,
     /// Set once.
@@ -69,6 +72,7 @@ impl Control {
         let inner = Inner { principal, mail: Vec::new(), wants_cancel: false, cancels: 0, closed: false };
         Self {
             run: OnceLock::new(),
+            reply: OnceLock::new(),
             conversation,
             started_at: now(),
             stop: watch::Sender::new(None),
@@ -80,6 +84,16 @@ impl Control {
     /// The turn's id; empty until the journal has begun the run.
     pub(crate) fn run(&self) -> &str {
         self.run.get().map_or("", String::as_str)
+    }
+
+    /// What the turn has said; nothing until it has begun.
+    pub(crate) fn reply(&self) -> Option<Arc<Mutex<Reply>>> {
+        self.reply.get().cloned()
+    }
+
+    pub(crate) fn speaks(&self, reply: Arc<Mutex<Reply>>) {
+        // A turn begins once.
+        let _ = self.reply.set(reply);
     }
 
     pub(crate) fn begun(&self, run: String) {

@@ -78,12 +78,15 @@ impl Mind for Agent {
             .unwrap_or_else(|| Conversation { channel: PLUGINS.to_owned(), peer: Peer::Other(caller.to_owned()) });
         // A run that has ended is named by the cause only: its events are closed.
         let text = conversation.to_string();
-        let run = core.turn_in(&text).map(|turn| turn.run().to_owned()).filter(|run| cause.run.as_ref() == Some(run));
+        let turn = core.turn_in(&text).filter(|turn| cause.run.as_deref() == Some(turn.run()));
+        // What a plugin sends in the name of a turn counts as said in that turn.
+        let reply = turn.as_ref().and_then(|turn| turn.reply()).unwrap_or_else(|| {
+            Arc::new(Mutex::new(Reply::new(Route { conversation: conversation.clone(), reply_route: None })))
+        });
+        let run = turn.map(|turn| turn.run().to_owned());
         let record = Record::beside(&core.journal, &text, &cause.audience, run).await.map_err(|e| broken(&e))?;
-        let mut limits = Limits::read(&core.settings).map_err(|e| broken(&e))?;
-        if cause.deadline_ms > 0 {
-            limits.tool_timeout = limits.tool_timeout.min(std::time::Duration::from_millis(cause.deadline_ms));
-        }
+        let limits = Limits::read(&core.settings).map_err(|e| broken(&e))?;
+        let longest = (cause.deadline_ms > 0).then(|| std::time::Duration::from_millis(cause.deadline_ms));
         let offers = core.plugins.offers();
         let stages = Stages { plugins: Arc::clone(&core.plugins), offers, timeout: limits.stage_timeout };
         let workshop = Workshop {
@@ -93,8 +96,9 @@ impl Mind for Agent {
             stages: &stages,
             cause,
             record: &record,
-            reply: &Mutex::new(Reply::new(Route { conversation, reply_route: None })),
+            reply: &reply,
             shower: None,
+            longest,
         };
         let id = format!("{caller}-{}", uuid::Uuid::now_v7().simple());
         let call = ToolCall { id, name: name.to_owned(), arguments: args };

@@ -239,6 +239,7 @@ impl Turn {
             record: &self.record,
             reply: &self.reply,
             shower: Some(&self.shower),
+            longest: None,
         }
     }
 

@@ -33,6 +33,8 @@ pub(crate) struct Workshop<'a> {
     pub(crate) record: &'a Record,
     pub(crate) reply: &'a Mutex<Reply>,
     pub(crate) shower: Option<&'a Shower>,
+    /// Whoever waits for the call has no longer than this, whatever the tool says.
+    pub(crate) longest: Option<Duration>,
 }
 
 /// Why a call gave no output.
@@ -237,7 +239,7 @@ impl Workshop<'_> {
         args: &Value,
     ) -> Result<Result<ToolOutput, CallError>, JournalError> {
         let own = tool.definition.timeout_ms.map(|ms| Duration::from_millis(ms.into()));
-        let deadline = own.unwrap_or(self.limits.tool_timeout);
+        let deadline = own.unwrap_or(self.limits.tool_timeout).min(self.longest.unwrap_or(Duration::MAX));
         let deadline_ms = u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX);
         let cause = Cause { deadline_ms, ..self.cause.clone() };
         let started = json!({

@@ -73,7 +73,7 @@ pub(crate) struct Turn {
     /// All inputs of the turn as one.
     pub(crate) input: Input,
     pub(crate) context: Context,
-    pub(crate) reply: Mutex<Reply>,
+    pub(crate) reply: Arc<Mutex<Reply>>,
     pub(crate) stages: Stages,
     pub(crate) tools: ToolSet,
     /// System messages that handlers added.
@@ -137,6 +137,8 @@ impl Turn {
         let plugins = Arc::clone(&core.plugins);
         let home = Route { conversation: input.conversation.clone(), reply_route: input.reply_route.clone() };
         let shower = Shower::new(plugins, run.clone(), home.conversation.clone(), home.reply_route.clone(), watchers);
+        let reply = Arc::new(Mutex::new(Reply::new(home)));
+        control.speaks(Arc::clone(&reply));
         let offers = core.plugins.offers();
         let stages = Stages { plugins: Arc::clone(&core.plugins), offers, timeout: limits.stage_timeout };
         Ok(Self {
@@ -147,7 +149,7 @@ impl Turn {
             control: Arc::clone(control),
             shower: Arc::new(shower),
             context: Context::default(),
-            reply: Mutex::new(Reply::new(home)),
+            reply,
             systems: Vec::new(),
             turn_data: Vec::new(),
             time: prompt::time(),

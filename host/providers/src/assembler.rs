@@ -23,9 +23,10 @@ pub struct AnswerLimits {
 }
 
 impl Default for AnswerLimits {
-    /// Text and arguments of 1 MiB, reasoning and blobs of 4 MiB, 128 calls: several times what vendors' models write.
+    /// 16 MiB of each, 128 calls: far beyond what models write and beyond what the agent takes, so that the agent's own
+    /// limits, which are settings, are those that are met.
     fn default() -> Self {
-        AnswerLimits { text: 1 << 20, reasoning: 4 << 20, arguments: 1 << 20, calls: 128, opaque: 4 << 20 }
+        AnswerLimits { text: 16 << 20, reasoning: 16 << 20, arguments: 16 << 20, calls: 128, opaque: 16 << 20 }
     }
 }
 

@@ -244,7 +244,7 @@ impl Providers {
             name: REHEARSAL.to_owned(),
             line: SourceLine::Main,
             adapter: REHEARSAL.to_owned(),
-            base_url: "builtin:".to_owned(),
+            base_url: "offline:".to_owned(),
             model: REHEARSAL.to_owned(),
             secret: None,
             options: BTreeMap::new(),

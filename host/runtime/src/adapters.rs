@@ -47,6 +47,27 @@ struct Loaded {
     descriptor: AdapterDescriptor,
 }
 
+impl Loaded {
+    fn status(&self) -> PluginStatus {
+        PluginStatus {
+            name: self.package.manifest.name.clone(),
+            version: self.package.manifest.version.clone(),
+            summary: self.descriptor.summary.clone(),
+            origin: if self.package.bundled { "bundled" } else { "installed" }.to_owned(),
+            state: "live".to_owned(),
+            reason: None,
+            digest: self.package.digest.clone(),
+            restarts: 0,
+            calls: self.core.calls.load(std::sync::atomic::Ordering::Relaxed),
+            last_error: self.core.last_error(),
+            uptime_ms: 0,
+            granted: Vec::new(),
+            missing: Vec::new(),
+            tools: Vec::new(),
+        }
+    }
+}
+
 impl AdapterShelf {
     pub(crate) fn new(engine: ComponentEngine, services: Arc<Services>, guests: Handle) -> wasmtime::Result<Self> {
         let mut linker = Linker::new(&engine.engine);
@@ -70,7 +91,7 @@ impl AdapterShelf {
         let name = package.manifest.name.clone();
         let grants = GrantTable::new(name.clone(), self.services.grants.clone());
         let core = Arc::new(SlotCore::new(name.clone(), grants, self.services.log_lines_per_second()));
-        let mut session = self.session(&pre, &core).await.map_err(|error| failed(error.to_string()))?;
+        let mut session = self.session(&pre, &core, &package).await.map_err(|error| failed(error.to_string()))?;
         let descriptor = session.describe().await.map_err(|error| failed(error.to_string()))?;
         if descriptor.name != name {
             let reason = format!("plugin.toml calls it {name:?}, the component calls itself {:?}", descriptor.name);
@@ -81,37 +102,28 @@ impl AdapterShelf {
         Ok(())
     }
 
-    pub(crate) fn unload(&self, name: &str) -> bool {
-        self.loaded.write().unwrap_or_else(PoisonError::into_inner).remove(name).is_some()
+    /// Takes an adapter away; what its status is from then on, or nothing if there was none.
+    pub(crate) fn unload(&self, name: &str) -> Option<PluginStatus> {
+        let adapter = self.loaded.write().unwrap_or_else(PoisonError::into_inner).remove(name)?;
+        Some(PluginStatus { state: "unloaded".to_owned(), ..adapter.status() })
     }
 
     pub(crate) fn status(&self) -> Vec<PluginStatus> {
         let loaded = self.loaded.read().unwrap_or_else(PoisonError::into_inner);
-        let status = |(name, adapter): (&String, &Arc<Loaded>)| PluginStatus {
-            name: name.clone(),
-            version: adapter.package.manifest.version.clone(),
-            summary: adapter.descriptor.summary.clone(),
-            origin: if adapter.package.bundled { "bundled" } else { "installed" }.to_owned(),
-            state: "live".to_owned(),
-            reason: None,
-            digest: adapter.package.digest.clone(),
-            restarts: 0,
-            calls: adapter.core.calls.load(std::sync::atomic::Ordering::Relaxed),
-            last_error: adapter.core.last_error(),
-            uptime_ms: 0,
-            granted: Vec::new(),
-            missing: Vec::new(),
-            tools: Vec::new(),
-        };
-        loaded.iter().map(status).collect()
+        loaded.values().map(|adapter| adapter.status()).collect()
     }
 
     fn find(&self, name: &str) -> Option<Arc<Loaded>> {
         self.loaded.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
 
-    async fn session(&self, pre: &LlmAdapterPre<InstanceState>, core: &Arc<SlotCore>) -> Result<Session, CallError> {
-        let memory = usize::try_from(self.services.number("core.plugin.memory_mib", 64) << 20).unwrap_or(usize::MAX);
+    async fn session(
+        &self,
+        pre: &LlmAdapterPre<InstanceState>,
+        core: &Arc<SlotCore>,
+        package: &PackageInfo,
+    ) -> Result<Session, CallError> {
+        let memory = self.services.memory(&package.manifest);
         let live = Arc::new(AtomicBool::new(false));
         let mut store = instance::store(&self.engine, core, &self.services, memory, &live);
         let (pre, describing) = (pre.clone(), Arc::clone(core));
@@ -141,7 +153,7 @@ impl Adapters for AdapterShelf {
             return Err(CallError::NotFound(format!("there is no adapter {name}; there are {known}")));
         };
         loaded.core.calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        Ok(Box::new(self.session(&loaded.pre, &loaded.core).await?))
+        Ok(Box::new(self.session(&loaded.pre, &loaded.core, &loaded.package).await?))
     }
 }
 

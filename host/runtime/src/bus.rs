@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use homeagent_types::{Cause, Timestamp};
 use tokio::sync::Notify;
 
+use crate::grants::GrantTable;
+
 /// Events that wait for a subscriber; beyond it the oldest is dropped and counted.
 const WAITING: usize = 256;
 
@@ -29,6 +31,7 @@ pub(crate) struct Bus {
 
 struct Subscriber {
     topics: Vec<String>,
+    grants: GrantTable,
     queue: Arc<EventQueue>,
 }
 
@@ -47,10 +50,10 @@ struct Waiting {
 
 impl Bus {
     /// Replaces a slot's subscription; its queue stays.
-    pub(crate) fn subscribe(&self, slot: &str, topics: Vec<String>) -> Arc<EventQueue> {
+    pub(crate) fn subscribe(&self, slot: &str, topics: Vec<String>, grants: GrantTable) -> Arc<EventQueue> {
         let mut subscribers = self.subscribers.write().unwrap_or_else(PoisonError::into_inner);
         let queue = subscribers.get(slot).map(|subscriber| Arc::clone(&subscriber.queue)).unwrap_or_default();
-        subscribers.insert(slot.to_owned(), Subscriber { topics, queue: Arc::clone(&queue) });
+        subscribers.insert(slot.to_owned(), Subscriber { topics, grants, queue: Arc::clone(&queue) });
         queue
     }
 
@@ -61,7 +64,8 @@ impl Bus {
     pub(crate) fn publish(&self, event: &Event) {
         let subscribers = self.subscribers.read().unwrap_or_else(PoisonError::into_inner);
         for (slot, subscriber) in subscribers.iter() {
-            if *slot != event.source && subscriber.topics.iter().any(|pattern| matches(pattern, &event.topic)) {
+            let wanted = subscriber.topics.iter().any(|pattern| matches(pattern, &event.topic));
+            if wanted && *slot != event.source && subscriber.grants.allows("events") {
                 subscriber.queue.push(event.clone());
             }
         }
@@ -108,6 +112,14 @@ mod tests {
 
     use super::*;
 
+    fn granted() -> GrantTable {
+        let folder = tempfile::tempdir().expect("a folder");
+        let database = homeagent_settings::Database::open(folder.path().join("db")).expect("a new database");
+        let table = GrantTable::new("b".into(), homeagent_settings::Grants::open(&database).expect("new grants"));
+        table.ask(["events".to_owned()], true);
+        table
+    }
+
     fn event(topic: &str) -> Event {
         let principal =
             Principal { namespace: "host".into(), user: "host".into(), role: Role::Plugin, display_name: None };
@@ -126,8 +138,8 @@ mod tests {
     #[tokio::test]
     async fn a_subscriber_gets_its_topics_in_order_and_never_its_own() {
         let bus = Bus::default();
-        let queue = bus.subscribe("b", vec!["plugin.*".into(), "x".into()]);
-        let own = bus.subscribe("a", vec!["*".into()]);
+        let queue = bus.subscribe("b", vec!["plugin.*".into(), "x".into()], granted());
+        let own = bus.subscribe("a", vec!["*".into()], granted());
         for topic in ["plugin.a.1", "y", "x", "plugin.a.2"] {
             bus.publish(&event(topic));
         }
@@ -140,7 +152,7 @@ mod tests {
     #[tokio::test]
     async fn a_slow_subscriber_loses_the_oldest_and_is_told() {
         let bus = Bus::default();
-        let queue = bus.subscribe("b", vec!["*".into()]);
+        let queue = bus.subscribe("b", vec!["*".into()], granted());
         for number in 0..WAITING + 3 {
             bus.publish(&event(&number.to_string()));
         }

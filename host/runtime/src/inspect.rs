@@ -11,8 +11,16 @@ pub(crate) fn check(plugin: &str, bytes: &[u8], kind: Kind) -> Result<(), Packag
         read_stamp(bytes).map_err(|reason| PackageError::NotAComponent { plugin: plugin.to_owned(), reason })?;
     let expected = format!("{}@{VERSION} ({})", kind.name(), kind.digest());
     let found = match stamp {
+        Some(stamp) if stamp.package != kind.name() => {
+            let reason = format!(
+                "it is of the kind {}, and plugin.toml says {}; put the right kind there",
+                stamp.package,
+                kind.name()
+            );
+            return Err(PackageError::Manifest { plugin: plugin.to_owned(), reason });
+        }
         None => "no HomeAgent contract at all".to_owned(),
-        Some(stamp) if stamp.package == kind.name() && stamp.digest == kind.digest() => return Ok(()),
+        Some(stamp) if stamp.digest == kind.digest() => return Ok(()),
         Some(stamp) => format!("the contract {}@{} ({})", stamp.package, stamp.version, stamp.digest),
     };
     Err(PackageError::OtherContract { plugin: plugin.to_owned(), found, expected })
@@ -77,6 +85,7 @@ mod tests {
             assert!(error.contains(words), "{error} does not say {words}");
         }
         let adapter = component(SECTION, &homeagent_contract::stamp(Kind::Adapter));
-        assert!(check("x", &adapter, Kind::Plugin).is_err());
+        let error = check("x", &adapter, Kind::Plugin).expect_err("it is an adapter").to_string();
+        assert!(error.contains("kind adapter"), "{error}");
     }
 }

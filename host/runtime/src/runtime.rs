@@ -360,6 +360,7 @@ impl Plugins for Runtime {
 
     async fn call_tool(&self, plugin: &str, name: &str, args: String, cause: Cause) -> Result<ToolOutput, CallError> {
         let slot = self.inner.running(plugin)?;
+        slot.core.allow("tools", format!("running its tool {name}"))?;
         let name = name.to_owned();
         slot.call(deadline(&cause), |reply| Work::Tool { name, args, cause, reply }).await
     }
@@ -428,8 +429,11 @@ impl PluginAdmin for Runtime {
                 stop(&slot).await;
                 self.inner.idle.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), slot.status());
             }
-            None if self.inner.adapters.unload(name) => {}
-            None => return Err(CallError::NotFound(format!("the plugin {name} is not loaded"))),
+            None => {
+                let status = self.inner.adapters.unload(name);
+                let status = status.ok_or_else(|| CallError::NotFound(format!("the plugin {name} is not loaded")))?;
+                self.inner.idle.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), status);
+            }
         }
         tracing::info!(plugin = %name, "unloaded");
         Ok(())

@@ -8,6 +8,7 @@ use homeagent_types::CallError;
 use homeagent_types::ports::Mind;
 
 use crate::bus::Bus;
+use crate::manifest::Manifest;
 use crate::registrations::Registrations;
 
 /// Shared by all slots.
@@ -39,6 +40,13 @@ impl Services {
     /// which the default stands.
     pub(crate) fn number(&self, key: &str, fallback: u64) -> u64 {
         self.settings.integer(key).ok().and_then(|value| u64::try_from(value).ok()).unwrap_or(fallback)
+    }
+
+    /// What an instance of this package may have, in bytes: as it asks, and at most as the settings say.
+    pub(crate) fn memory(&self, manifest: &Manifest) -> usize {
+        let most = self.number("core.plugin.memory_mib", 64);
+        let asked = manifest.limits.memory_mib.map_or(most, u64::from);
+        usize::try_from(asked.min(most) << 20).unwrap_or(usize::MAX)
     }
 
     pub(crate) fn log_lines_per_second(&self) -> u32 {

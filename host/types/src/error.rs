@@ -27,7 +27,7 @@ pub enum CallError {
     #[error("{0}")]
     NotFound(String),
     /// The instance is not, or no longer, the one that serves.
-    #[error("this instance does not serve")]
+    #[error("it does not serve now: it is starting or stopping")]
     NotLive,
     /// A queue is full, or the callee waits for the caller.
     #[error("busy: try again later")]

@@ -49,15 +49,15 @@ pub enum Command {
     },
     /// Look after the plugins
     Plugin {
-        /// What to do
+        /// What to do [default: list]
         #[command(subcommand)]
-        command: Plugin,
+        command: Option<Plugin>,
     },
     /// Look after the sources: the models that answer
     Source {
-        /// What to do
+        /// What to do [default: list]
         #[command(subcommand)]
-        command: Source,
+        command: Option<Source>,
     },
     /// Try an adapter without a vendor
     Adapter {
@@ -67,9 +67,9 @@ pub enum Command {
     },
     /// Show and change settings
     Settings {
-        /// What to do
+        /// What to do [default: list]
         #[command(subcommand)]
-        command: Settings,
+        command: Option<Settings>,
     },
     /// Show what happened
     Runs {
@@ -268,7 +268,7 @@ mod tests {
         let args = Args::try_parse_from(["waiter", "settings", "set", "core.x", "-5"]);
         assert!(matches!(
             args.expect("parses").command,
-            Some(Command::Settings { command: Settings::Set { value, .. } }) if value == "-5"
+            Some(Command::Settings { command: Some(Settings::Set { value, .. }) }) if value == "-5"
         ));
         let bad = Args::try_parse_from(["waiter", "source", "add", "x", "--adapter", "a", "--option", "b"]);
         assert!(bad.is_err());

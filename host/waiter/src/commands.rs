@@ -37,12 +37,12 @@ pub(crate) async fn run(args: Args) -> Result<u8, Failure> {
             desk.answer(&answer, show::status::show)
         }
         Command::Tools { command } => desk.tools(command.unwrap_or(Tools::List)).await,
-        Command::Plugin { command } => desk.plugin(command).await,
-        Command::Source { command } => desk.source(command).await,
+        Command::Plugin { command } => desk.plugin(command.unwrap_or(Plugin::List)).await,
+        Command::Source { command } => desk.source(command.unwrap_or(Source::List)).await,
         Command::Adapter { command: Adapter::Try { adapter, file, chunk } } => {
             desk.try_adapter(&adapter, file, chunk).await
         }
-        Command::Settings { command } => desk.settings(command).await,
+        Command::Settings { command } => desk.settings(command.unwrap_or(Settings::List)).await,
         Command::Runs { command } => {
             let usual = Runs::List { limit: 20, before: None };
             desk.runs(command.unwrap_or(usual)).await

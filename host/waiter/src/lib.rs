@@ -1,6 +1,6 @@
 //! `waiter`, the command-line client of `homed`: requests and a chat over the daemon's unix socket.
 //!
-//! [`run`] does what a command line says, [`chat`] is the chat alone, for `homed` in a terminal of its own.
+//! [`run`] does what a command line says, [`chat()`] is the chat alone, for `homed` in a terminal of its own.
 
 pub mod args;
 mod chat;

@@ -99,7 +99,16 @@ async fn pump(slot: Slot, id: u64, mut frames: mpsc::Receiver<FromPeer>) {
 async fn hand_over(slot: &Slot, connection: u64, batch: Vec<Frame>) {
     let again = batch.clone();
     let first = call(slot, |reply| Work::Frames { connection, frames: batch, reply }).await;
-    let Err(error) = first else { return };
+    // After a time-out the handler may still be at it; only a lost instance has certainly let go of the frames.
+    let error = match first {
+        Ok(()) => return,
+        Err(error @ (CallError::Timeout | CallError::NotFound(_))) => {
+            tracing::error!(plugin = %slot.core.name, connection, %error, "frames were not handled in time");
+            drop(slot.core.sockets.send(connection, failure_frame(&error)).await);
+            return;
+        }
+        Err(error) => error,
+    };
     tracing::warn!(plugin = %slot.core.name, connection, %error, "frames were not handled; handing them over once more");
     if let Err(error) = call(slot, |reply| Work::Frames { connection, frames: again, reply }).await {
         tracing::error!(plugin = %slot.core.name, connection, %error, "frames were lost: the plugin failed on them twice");

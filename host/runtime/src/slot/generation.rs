@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use wasmtime::component::Accessor;
 use wasmtime::{AsContextMut, Store};
 
-use super::core::{SlotCore, lock};
+use super::core::{Running, SlotCore, lock};
 use super::exports::Exports;
 use super::job::{Job, JobTask, describe_trap, guest_connection};
 use crate::engine::ComponentEngine;
@@ -127,7 +127,7 @@ struct Life {
 
 impl Life {
     async fn run(self, ready: oneshot::Sender<Result<(), String>>, go: oneshot::Receiver<()>) -> Exit {
-        let memory = self.memory();
+        let memory = self.seat.services.memory(&self.prepared.package.manifest);
         let mut store = instance::store(&self.seat.engine, &self.seat.core, &self.seat.services, memory, &self.live);
         let exports = match self.instantiate(&mut store).await {
             Ok(exports) => Arc::new(exports),
@@ -156,12 +156,6 @@ impl Life {
         }
         let stack = store.as_context_mut().async_call_stack().map(Iterator::collect::<Vec<_>>).unwrap_or_default();
         core.blame(self.number, &stack, |export| describe_trap(core, export, trap, refusal))
-    }
-
-    fn memory(&self) -> usize {
-        let most = self.seat.services.number("core.plugin.memory_mib", 64);
-        let asked = self.prepared.package.manifest.limits.memory_mib.map_or(most, u64::from);
-        usize::try_from(asked.min(most) << 20).unwrap_or(usize::MAX)
     }
 
     async fn instantiate(&self, store: &mut Store<InstanceState>) -> wasmtime::Result<Exports> {
@@ -196,11 +190,14 @@ impl Life {
         }
         let mut jobs = self.seat.jobs.lock().await;
         self.live.store(true, Ordering::Release);
+        // From here on nobody waits for this instance in particular, so its first steps are watched like a call.
+        let first_steps = core.begin(core.next_job(), self.first_steps());
         phase.set("lifecycle.activated");
         lifecycle.call_activated(accessor).await?;
         phase.set("socket-handler.on-open");
         self.resume_connections(accessor, exports).await?;
         phase.clear();
+        drop(first_steps);
         loop {
             let job = tokio::select! {
                 biased;
@@ -216,6 +213,17 @@ impl Life {
         // A guest that does not end by itself is dropped all the same.
         drop(tokio::time::timeout(STOP, lifecycle.call_stop(accessor)).await);
         Ok(Exit::Retired)
+    }
+
+    fn first_steps(&self) -> Running {
+        Running {
+            generation: self.number,
+            export: "lifecycle.activated",
+            kill_at: std::time::Instant::now() + START,
+            cause: None,
+            task: None,
+            verdict: super::job::Verdict::default(),
+        }
     }
 
     /// Tells the instance of the connections that were open before it.

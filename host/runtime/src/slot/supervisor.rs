@@ -65,8 +65,7 @@ fn register(services: &Services, core: &SlotCore, prepared: &Prepared) -> Result
     let wants = prepared.package.manifest.wants.keys().cloned();
     core.grants.ask(wants, prepared.package.bundled);
     services.registrations.put(&core.name, Arc::clone(descriptor), core.grants.clone())?;
-    let topics = if core.grants.allows("events") { descriptor.events.clone() } else { Vec::new() };
-    Ok(services.bus.subscribe(&core.name, topics))
+    Ok(services.bus.subscribe(&core.name, descriptor.events.clone(), core.grants.clone()))
 }
 
 struct Supervisor {

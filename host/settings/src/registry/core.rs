@@ -110,14 +110,14 @@ fn model() -> Vec<Declaration> {
             Seconds,
             30,
             (0, hour),
-            "How long to wait for the only source to come back before a turn fails",
+            "How long to wait for a source to come back, when none is ready, before a turn fails",
         ),
     ]
 }
 
 fn plugin() -> Vec<Declaration> {
     vec![
-        integer("core.plugin.memory_mib", 64, (1, 4096), "How much memory an instance of a plugin may have")
+        integer("core.plugin.memory_mib", 64, (1, 1024), "How much memory an instance of a plugin may have")
             .counted_in("MiB")
             .restarting("plugins"),
         integer("core.plugin.output_bytes", MIB, (KIB, GIB), "The largest answer of a plugin to one call")
@@ -134,7 +134,7 @@ fn plugin() -> Vec<Declaration> {
             Milliseconds,
             2000,
             (0, 10 * MINUTE_MS),
-            "How long calls in flight may go on when a plugin is swapped, and a call after its deadline",
+            "How long a call may go on after its deadline before its instance is ended",
         ),
         integer("core.plugin.restarts", 5, (0, 1000), "How many restarts a failing plugin gets before it is given up")
             .counted_in("restarts"),
@@ -146,8 +146,9 @@ fn plugin() -> Vec<Declaration> {
             "The time in which a plugin's restarts are counted",
         ),
         integer("core.plugin.log_lines_per_second", 200, (1, 100_000), "How many lines a plugin may log in a second")
-            .counted_in("lines"),
-        integer("core.plugin.queue", 256, (1, 1_000_000), "How many calls, and how many events, may wait for a plugin")
+            .counted_in("lines")
+            .restarting("plugins"),
+        integer("core.plugin.queue", 256, (1, 1_000_000), "How many calls may wait for a plugin")
             .counted_in("calls")
             .restarting("plugins"),
     ]
@@ -159,7 +160,7 @@ fn surfaces() -> Vec<Declaration> {
             "core.gateway.listen",
             Kind::Address,
             "127.0.0.1:8686",
-            "Where the API and the web page listen",
+            "Where the API listens",
         )
         .restarting("gateway"),
         integer("core.gateway.body_bytes", MIB, (KIB, GIB), "The largest request body the API reads")
@@ -169,6 +170,7 @@ fn surfaces() -> Vec<Declaration> {
             Kind::choice(&["off", "error", "warn", "info", "debug", "trace"]),
             "info",
             "How much is logged",
-        ),
+        )
+        .restarting("daemon"),
     ]
 }

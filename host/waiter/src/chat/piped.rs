@@ -36,7 +36,7 @@ pub(super) async fn run(client: &Client, mut line: Line, json: bool) -> Result<u
         if text.trim().is_empty() {
             continue;
         }
-        let exchange = say(client, &mut line, &text, exchanges.len()).await?;
+        let exchange = say(client, &mut line, &text).await?;
         if exchange.reply.is_none() && exchange.messages.is_empty() {
             code = 1;
         }
@@ -63,9 +63,9 @@ fn show(exchange: &Exchange) {
     }
 }
 
-async fn say(client: &Client, line: &mut Line, text: &str, number: usize) -> Result<Exchange, Failure> {
+async fn say(client: &Client, line: &mut Line, text: &str) -> Result<Exchange, Failure> {
     let mut exchange = Exchange { said: text.to_owned(), reply: None, messages: Vec::new(), notices: Vec::new() };
-    let id = number.to_string();
+    let id = uuid::Uuid::now_v7().to_string();
     let lost = |reason: &str| Failure::Failed(format!("the connection was lost before the answer came: {reason}"));
     if !line.send(&ToServer::Say { text, id: &id }).await {
         return Err(lost("it could not be said"));

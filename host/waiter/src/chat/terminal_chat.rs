@@ -37,12 +37,11 @@ struct Chat {
     line: Line,
     editor: Editor,
     screen: Screen,
-    said: u64,
 }
 
 /// Runs until the user ends it.
 pub(super) async fn run(home: &Path, client: Client, line: Line) -> Result<(), Failure> {
-    let mut chat = Chat { client, line, editor: Editor::start(home), screen: Screen::new(wants_colours()), said: 0 };
+    let mut chat = Chat { client, line, editor: Editor::start(home), screen: Screen::new(wants_colours()) };
     let greeting = chat.screen.remark("Ctrl-C stops a turn, typing during one interrupts it, Ctrl-D ends the chat.");
     put(&greeting);
     let mut next = chat.read().await;
@@ -99,8 +98,7 @@ impl Chat {
     }
 
     async fn say(&mut self, text: &str) -> bool {
-        self.said += 1;
-        let id = self.said.to_string();
+        let id = uuid::Uuid::now_v7().to_string();
         let said = self.line.send(&ToServer::Say { text, id: &id }).await;
         if !said {
             put(&self.screen.remark("there is no connection to homed right now; that was not sent"));
