@@ -13,8 +13,8 @@ async fn a_reload_between_two_calls_of_a_conversation_brings_the_new_code() {
     vendor.script([Reply::calls(&[("version", "{}")]), Reply::text("second")]);
     daemon.reply("and now?").await;
     let asked = vendor.asked(4).await;
-    assert!(asked[1].tool_results().last().is_some_and(|result| result.contains("one")));
-    assert!(asked[3].tool_results().last().is_some_and(|result| result.contains("two")));
+    assert!(asked[1].tool_results().last().is_some_and(|result| result.contains("1.0.0")));
+    assert!(asked[3].tool_results().last().is_some_and(|result| result.contains("2.0.0")));
     let offered = asked[3].body["tools"].to_string();
     assert!(!offered.contains("only_in_one"), "the old registrations are gone");
 }
@@ -37,7 +37,7 @@ async fn what_is_no_component_of_ours_is_refused_in_a_sentence() {
     std::fs::write(&component, other).expect("the folder takes files");
     let refused = daemon.waiter(&["plugin", "reload", "counter"]).await;
     assert!(refused.stderr.contains("rebuild it"), "{}", refused.stderr);
-    assert!(daemon.waiter(&["tools", "call", "version", "{}"]).await.ok().contains("one"), "the old code goes on");
+    assert!(daemon.waiter(&["tools", "call", "version", "{}"]).await.ok().contains("1.0.0"), "the old code goes on");
 }
 
 #[tokio::test]

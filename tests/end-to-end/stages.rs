@@ -110,8 +110,13 @@ async fn a_handler_that_fails_open_changes_nothing() {
     let (daemon, vendor) = with_vendor_and(&["probe"]).await;
     daemon.waiter(&["settings", "set", "core.agent.stage_timeout_ms", "300"]).await.ok();
     vendor.always("all the same");
-    for fault in [json!([{ "trap": true }]), json!([{ "hang": true }]), json!([{ "error": "no" }])] {
-        script(&daemon, &json!({ "on_input": fault.clone(), "pre_action": fault })).await;
-        assert_eq!(daemon.reply("hello").await, "all the same");
+    script(&daemon, &json!({ "on_input": [{ "error": "no" }], "pre_action": [{ "error": "no" }] })).await;
+    assert_eq!(daemon.reply("hello").await, "all the same");
+    for (asked_before, fault) in [(1, "trap"), (2, "hang")] {
+        script(&daemon, &json!({ "on_input": [{ fault: true }] })).await;
+        // The turn goes on to the model. Whether the reply goes out is for the probe's handler of `before_output` to
+        // say, which fails closed while its instance is lost.
+        daemon.ask("hello").await;
+        assert_eq!(vendor.asked_so_far().len(), asked_before + 1, "{fault}");
     }
 }

@@ -86,7 +86,7 @@ impl Language {
 
     /// What a tool answered.
     pub(crate) fn result(self, name: &str, result: &str, failed: bool) -> String {
-        let result = shortened(result.trim(), 2000);
+        let result = shortened(bare(result.trim()), 2000);
         match (failed, result.is_empty()) {
             (false, true) => self.pick(format!("工具 {name} 办好了。"), format!("The tool {name} is done.")),
             (false, false) => {
@@ -98,6 +98,13 @@ impl Language {
             }
         }
     }
+}
+
+/// A tool's result without the marks that the agent puts around it.
+fn bare(result: &str) -> &str {
+    let marked = result.strip_prefix("<data from=").and_then(|rest| rest.split_once('>'));
+    let inner = marked.and_then(|(_, rest)| rest.strip_suffix("</data>"));
+    inner.map_or(result, str::trim)
 }
 
 fn shortened(text: &str, most: usize) -> String {

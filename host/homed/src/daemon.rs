@@ -102,6 +102,7 @@ impl Daemon {
         let runtime = Runtime::new(homeagent_runtime::Parts {
             settings: settings.clone(),
             grants,
+            secrets: secrets.clone(),
             bundled: homeagent_bundle::packages()
                 .map(|package| Bundled { manifest: package.manifest, component: package.component })
                 .collect(),

@@ -90,7 +90,7 @@ impl AdapterShelf {
         let (package, pre) = compiled.map_err(|error| failed(one_line(&error)))?;
         let name = package.manifest.name.clone();
         let grants = GrantTable::new(name.clone(), self.services.grants.clone());
-        let core = Arc::new(SlotCore::new(name.clone(), grants, self.services.log_lines_per_second()));
+        let core = Arc::new(SlotCore::new(name.clone(), grants, &self.services));
         let mut session = self.session(&pre, &core, &package).await.map_err(|error| failed(error.to_string()))?;
         let descriptor = session.describe().await.map_err(|error| failed(error.to_string()))?;
         if descriptor.name != name {

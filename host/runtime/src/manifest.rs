@@ -116,7 +116,9 @@ impl Manifest {
             return Err(refuse(format!("it has {} settings; {MOST_SETTINGS} are the most", raw.settings.len())));
         }
         if matches!(raw.plugin.kind, RawKind::Adapter) && !raw.settings.is_empty() {
-            return Err(refuse("an adapter has no settings: what it needs to know stands in its source's options".into()));
+            return Err(refuse(
+                "an adapter has no settings: what it needs to know stands in its source's options".into(),
+            ));
         }
         let kind = match raw.plugin.kind {
             RawKind::Plugin => Kind::Plugin,

@@ -1,5 +1,6 @@
 //! The runtime's handle: which plugins there are, and the traits that the rest of the host sees.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
@@ -7,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use homeagent_contract::Kind;
-use homeagent_settings::{Grants, Settings};
+use homeagent_settings::{Grants, Secrets, Settings};
 use homeagent_types::ports::{Adapters, Connection, Listeners, Mind, PluginAdmin, PluginStatus, Plugins};
 use homeagent_types::stage::{Patch, StageContext};
 use homeagent_types::{CallError, Cause, Meta, Offers, Output, OutputDelta, Principal, Receipt, ToolOutput};
@@ -40,6 +41,8 @@ pub struct Parts {
     pub settings: Settings,
     /// What the user granted.
     pub grants: Grants,
+    /// The secrets, to be taken out of what goes outward.
+    pub secrets: Secrets,
     /// The packages that came with homed.
     pub bundled: Vec<Bundled>,
     /// The folder of installed packages, one folder each.
@@ -101,7 +104,7 @@ impl Runtime {
     pub fn new(parts: Parts) -> Result<Self, RuntimeError> {
         let engine = ComponentEngine::new()?;
         let guests = GuestExecutor::new()?;
-        let services = Arc::new(Services::new(parts.settings, parts.grants));
+        let services = Arc::new(Services::new(parts.settings, parts.grants, parts.secrets));
         let adapters = AdapterShelf::new(engine.clone(), Arc::clone(&services), guests.handle());
         let inner = Arc::new(Inner {
             cache: Arc::new(CodeCache::open(parts.cache)?),
@@ -256,7 +259,7 @@ impl Inner {
         let core = slot.map_or_else(
             || {
                 let grants = GrantTable::new(name.to_owned(), self.services.grants.clone());
-                Arc::new(SlotCore::new(name.to_owned(), grants, self.services.log_lines_per_second()))
+                Arc::new(SlotCore::new(name.to_owned(), grants, &self.services))
             },
             |slot| Arc::clone(&slot.core),
         );
@@ -346,6 +349,13 @@ fn refused(error: &PackageError) -> CallError {
     CallError::Invalid(error.to_string())
 }
 
+/// Takes known secrets out of a text; without a copy where there are none.
+fn redact(secrets: &Secrets, text: &mut String) {
+    if let Cow::Owned(redacted) = secrets.redact(text) {
+        *text = redacted;
+    }
+}
+
 /// The moment until which a call with this cause may take.
 fn deadline(cause: &Cause) -> Instant {
     // Far enough for anyone, and no overflow.
@@ -375,7 +385,11 @@ impl Plugins for Runtime {
         let slot = self.inner.running(plugin)?;
         slot.core.allow("output", "delivering a message")?;
         slot.shown(SHOWN_FIRST).await;
-        let output = Box::new(output);
+        let mut output = Box::new(output);
+        redact(&self.inner.services.secrets, &mut output.text);
+        if let Some(structured) = &mut output.structured {
+            redact(&self.inner.services.secrets, structured);
+        }
         slot.call(deadline(&cause), |reply| Work::Deliver { output, cause, reply }).await
     }
 

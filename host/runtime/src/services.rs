@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
-use homeagent_settings::{Grants, Settings};
+use homeagent_settings::{Grants, Secrets, Settings};
 use homeagent_types::CallError;
 use homeagent_types::ports::Mind;
 
@@ -15,14 +15,23 @@ use crate::registrations::Registrations;
 pub(crate) struct Services {
     pub(crate) settings: Settings,
     pub(crate) grants: Grants,
+    /// Known secrets are taken out of whatever a guest or the agent says outward.
+    pub(crate) secrets: Secrets,
     pub(crate) registrations: Registrations,
     pub(crate) bus: Bus,
     mind: OnceLock<Weak<dyn Mind>>,
 }
 
 impl Services {
-    pub(crate) fn new(settings: Settings, grants: Grants) -> Self {
-        Self { settings, grants, registrations: Registrations::default(), bus: Bus::default(), mind: OnceLock::new() }
+    pub(crate) fn new(settings: Settings, grants: Grants, secrets: Secrets) -> Self {
+        Self {
+            settings,
+            grants,
+            secrets,
+            registrations: Registrations::default(),
+            bus: Bus::default(),
+            mind: OnceLock::new(),
+        }
     }
 
     /// The agent; it comes after the runtime, and the runtime does not keep it alive.

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use homeagent_settings::Secrets;
 use homeagent_types::{CallError, Cause, Denial};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -14,6 +15,7 @@ use wasmtime::component::GuestTaskId;
 use super::job::Verdict;
 use super::sockets::Sockets;
 use crate::grants::GrantTable;
+use crate::services::Services;
 
 /// The key under which a call's number travels in the meta of its cause, so that a guest that hands the cause back is
 /// believed for what the host knows of that call, not for what it says.
@@ -37,6 +39,7 @@ pub(crate) struct SlotCore {
     next_job: AtomicU64,
     last_error: Mutex<Option<String>>,
     log: Mutex<LogBudget>,
+    secrets: Secrets,
     killers: Mutex<HashMap<u64, Killer>>,
 }
 
@@ -74,7 +77,7 @@ struct LogBudget {
 }
 
 impl SlotCore {
-    pub(crate) fn new(name: String, grants: GrantTable, log_lines_per_second: u32) -> Self {
+    pub(crate) fn new(name: String, grants: GrantTable, services: &Services) -> Self {
         Self {
             name,
             grants,
@@ -88,10 +91,11 @@ impl SlotCore {
                 second: Instant::now(),
                 lines: 0,
                 dropped: 0,
-                per_second: log_lines_per_second,
+                per_second: services.log_lines_per_second(),
                 last_words: String::new(),
             }),
             killers: Mutex::default(),
+            secrets: services.secrets.clone(),
         }
     }
 
@@ -225,6 +229,7 @@ impl SlotCore {
             }
             budget.lines += 1;
         }
+        let line = self.secrets.redact(line);
         match level {
             Level::ERROR => tracing::error!(target: "plugin", plugin = %self.name, "{line}"),
             Level::WARN => tracing::warn!(target: "plugin", plugin = %self.name, "{line}"),

@@ -1,7 +1,7 @@
 //! Connections that outlive the code that serves them.
 
-use homeagent_types::Role;
-use homeagent_types::ports::{Connection, Frame, Listeners, PluginAdmin, ToPeer};
+use homeagent_types::ports::{Connection, Frame, Listeners, PluginAdmin, Plugins, ToPeer};
+use homeagent_types::{Conversation, Output, OutputKind, Role};
 
 use crate::house::{self, House};
 
@@ -69,4 +69,25 @@ async fn unloading_the_plugin_closes_its_connections() {
     while let Some(ToPeer::Frame(_)) = connection.next().await {}
     let gone = house.runtime.connect("chat", None, Vec::new()).await;
     assert!(gone.is_err_and(|error| error.to_string().contains("chat")));
+}
+
+#[tokio::test]
+async fn a_known_secret_does_not_go_out() {
+    let house = with_cli().await;
+    house.secrets.set("source.x.key", "sk-marked-0123456789".into()).expect("a secret");
+    let connection = connect(&house).await;
+    assert_eq!(frame(&*connection).await["type"], "hello");
+    let output = Output {
+        id: "1".into(),
+        run: None,
+        conversation: Conversation::person("cli", "owner"),
+        reply_route: None,
+        kind: OutputKind::Reply,
+        text: "the key is sk-marked-0123456789, keep it".into(),
+        media: Vec::new(),
+        structured: None,
+        meta: Vec::new(),
+    };
+    house.runtime.deliver("cli", output, house::cause(5_000)).await.expect("somebody is connected");
+    assert_eq!(frame(&*connection).await["text"], "the key is [secret source.x.key], keep it");
 }

@@ -13,6 +13,7 @@ use tempfile::TempDir;
 pub(crate) struct House {
     pub(crate) runtime: Runtime,
     pub(crate) settings: Settings,
+    pub(crate) secrets: Secrets,
     pub(crate) mind: Arc<FakeMind>,
     pub(crate) folder: TempDir,
 }
@@ -59,6 +60,7 @@ pub(crate) fn with_bundled(bundled: Vec<Bundled>) -> House {
     let parts = Parts {
         settings: settings.clone(),
         grants: Grants::open(&database).expect("new grants"),
+        secrets: secrets.clone(),
         bundled,
         plugins: folder.path().join("plugins"),
         cache: folder.path().join("cache"),
@@ -67,7 +69,7 @@ pub(crate) fn with_bundled(bundled: Vec<Bundled>) -> House {
     let mind = Arc::new(FakeMind::default());
     let weak = Arc::downgrade(&mind);
     runtime.bind(weak);
-    House { runtime, settings, mind, folder }
+    House { runtime, settings, secrets, mind, folder }
 }
 
 /// A runtime with these guests installed and loaded, each with everything granted that it asks for.

@@ -156,13 +156,8 @@ fn plugin() -> Vec<Declaration> {
 
 fn surfaces() -> Vec<Declaration> {
     vec![
-        Declaration::new(
-            "core.gateway.listen",
-            Kind::Address,
-            "127.0.0.1:8686",
-            "Where the API listens",
-        )
-        .restarting("gateway"),
+        Declaration::new("core.gateway.listen", Kind::Address, "127.0.0.1:8686", "Where the API listens")
+            .restarting("gateway"),
         integer("core.gateway.body_bytes", MIB, (KIB, GIB), "The largest request body the API reads")
             .counted_in("bytes"),
         Declaration::new(
