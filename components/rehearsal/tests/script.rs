@@ -80,7 +80,8 @@ fn it_calls_tools_and_tells_their_results() {
         })
     };
     let marked = "<data from=\"calc\">\n2\n</data>";
-    let window = vec![said(line), silent(), result("calc", marked, false), result("timer_list", "no timers here", true)];
+    let window =
+        vec![said(line), silent(), result("calc", marked, false), result("timer_list", "no timers here", true)];
     let (text, ..) = ask(window);
     assert_eq!(text, "The tool calc answered: 2\nThe tool timer_list failed: no timers here");
     // A new message after the results is answered by itself.

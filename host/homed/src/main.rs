@@ -74,10 +74,14 @@ async fn serve(run: Run, chat: bool) -> Result<(), StartError> {
     let home = run.home.or_else(homeagent_home::default_home).ok_or(StartError::NoHome)?;
     // In a chat, Ctrl-C is the chat's: it stops a turn.
     let stopped = stop_signal(!chat);
-    let daemon = Daemon::start(&home, run.listen, chat).await?;
-    println!("homed ready http://{}", daemon.address());
+    let mut stopped = std::pin::pin!(stopped);
+    let daemon = tokio::select! {
+        started = Daemon::start(&home, run.listen, chat) => started?,
+        () = &mut stopped => return Ok(()),
+    };
+    let mut stdout = std::io::stdout();
     // Whoever waits for the line may have gone; the daemon serves all the same.
-    let _ = std::io::stdout().flush();
+    let _ = writeln!(stdout, "homed ready http://{}", daemon.address()).and_then(|()| stdout.flush());
     if chat {
         tokio::select! {
             talked = homeagent_waiter::chat(&home) => {
@@ -85,7 +89,7 @@ async fn serve(run: Run, chat: bool) -> Result<(), StartError> {
                     eprintln!("{}", failure.sentence());
                 }
             }
-            () = stopped => {}
+            () = &mut stopped => {}
         }
     } else {
         stopped.await;

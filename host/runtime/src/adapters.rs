@@ -1,7 +1,6 @@
 //! LLM adapters: a fresh instance for each model call, with nothing to reach but WASI's clocks and random numbers.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -22,7 +21,7 @@ use crate::cache::CodeCache;
 use crate::convert;
 use crate::engine::ComponentEngine;
 use crate::grants::GrantTable;
-use crate::instance::{self, InstanceState};
+use crate::instance::{self, InstanceState, Liveness};
 use crate::package::{Package, PackageInfo, one_line};
 use crate::services::Services;
 use crate::slot::core::SlotCore;
@@ -124,7 +123,7 @@ impl AdapterShelf {
         package: &PackageInfo,
     ) -> Result<Session, CallError> {
         let memory = self.services.memory(&package.manifest);
-        let live = Arc::new(AtomicBool::new(false));
+        let live = Liveness::default();
         let mut store = instance::store(&self.engine, core, &self.services, memory, &live);
         let (pre, describing) = (pre.clone(), Arc::clone(core));
         let task = self.guests.spawn(async move {

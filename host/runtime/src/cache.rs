@@ -57,7 +57,7 @@ impl CodeCache {
     fn load(&self, engine: &ComponentEngine, path: &Path) -> Option<Component> {
         let bytes = fs::read(path).ok()?;
         let checked = bytes.split_at_checked(MAC_LENGTH).filter(|(mac, code)| {
-            let mut expected = self.mac();
+            let mut expected = self.mac(path);
             expected.update(code);
             expected.verify_slice(mac).is_ok()
         });
@@ -72,7 +72,7 @@ impl CodeCache {
 
     /// Written beside and renamed, so that a crash leaves no half entry.
     fn store(&self, path: &Path, code: &[u8]) -> io::Result<()> {
-        let mut mac = self.mac();
+        let mut mac = self.mac(path);
         mac.update(code);
         let beside = path.with_extension(format!("{}.new", std::process::id()));
         let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
@@ -82,8 +82,11 @@ impl CodeCache {
         fs::rename(&beside, path)
     }
 
-    fn mac(&self) -> Hmac<Sha256> {
-        <Hmac<Sha256> as Mac>::new_from_slice(&self.key).expect("HMAC takes keys of any length")
+    /// Begun with the entry's name, so that one entry can't stand in another's place.
+    fn mac(&self, path: &Path) -> Hmac<Sha256> {
+        let mut mac = <Hmac<Sha256> as Mac>::new_from_slice(&self.key).expect("HMAC takes keys of any length");
+        mac.update(path.file_name().unwrap_or_default().as_encoded_bytes());
+        mac
     }
 }
 

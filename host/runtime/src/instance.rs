@@ -1,7 +1,7 @@
 //! A store and what a guest in it can reach.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use homeagent_types::CallError;
 use wasmtime::component::{HasData, Linker, ResourceTable};
@@ -21,6 +21,35 @@ const HANDLES: usize = 10_000;
 /// Elements of all tables of a store.
 const TABLE_ELEMENTS: usize = 100_000;
 
+/// Where an instance stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Live {
+    /// It does not serve yet: its imports that have an effect answer `not-live`.
+    Starting,
+    /// It serves.
+    Serving,
+    /// It ends its calls; another one serves.
+    Draining,
+}
+
+/// [`Live`], as it is shared between whoever runs the instance and its imports.
+#[derive(Clone, Default)]
+pub(crate) struct Liveness(Arc<AtomicU8>);
+
+impl Liveness {
+    pub(crate) fn set(&self, live: Live) {
+        self.0.store(live as u8, Ordering::Release);
+    }
+
+    fn get(&self) -> Live {
+        match self.0.load(Ordering::Acquire) {
+            0 => Live::Starting,
+            1 => Live::Serving,
+            _ => Live::Draining,
+        }
+    }
+}
+
 /// What the host keeps for one instance.
 pub(crate) struct InstanceState {
     wasi: WasiCtx,
@@ -28,14 +57,21 @@ pub(crate) struct InstanceState {
     limits: StoreLimits,
     pub(crate) slot: Arc<SlotCore>,
     pub(crate) services: Arc<Services>,
-    /// Whether the instance serves; before, its imports that have an effect answer `not-live`.
-    live: Arc<AtomicBool>,
+    live: Liveness,
 }
 
 impl InstanceState {
     /// Checks that the instance serves and has a grant.
     pub(crate) fn may(&self, capability: &str, attempt: &str) -> Result<(), CallError> {
-        if !self.live.load(Ordering::Acquire) {
+        if self.live.get() == Live::Starting {
+            return Err(CallError::NotLive);
+        }
+        self.slot.allow(capability, attempt)
+    }
+
+    /// The same, for what an instance that only ends its calls has no say in any more.
+    pub(crate) fn may_while_serving(&self, capability: &str, attempt: &str) -> Result<(), CallError> {
+        if self.live.get() != Live::Serving {
             return Err(CallError::NotLive);
         }
         self.slot.allow(capability, attempt)
@@ -70,7 +106,7 @@ pub(crate) fn store(
     slot: &Arc<SlotCore>,
     services: &Arc<Services>,
     memory: usize,
-    live: &Arc<AtomicBool>,
+    live: &Liveness,
 ) -> Store<InstanceState> {
     let state = InstanceState {
         wasi: confined_wasi(slot),
@@ -78,7 +114,7 @@ pub(crate) fn store(
         limits: StoreLimits::new(memory),
         slot: Arc::clone(slot),
         services: Arc::clone(services),
-        live: Arc::clone(live),
+        live: live.clone(),
     };
     let mut store = Store::new(&engine.engine, state);
     confine(&mut store, |state| &mut state.limits);

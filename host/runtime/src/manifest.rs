@@ -29,7 +29,8 @@ pub const CAPABILITIES: [&str; 17] = [
     "tools",
 ];
 
-const LARGEST_FILE: usize = 256 << 10;
+/// The largest `plugin.toml`, in bytes.
+pub(crate) const LARGEST_MANIFEST: u64 = 256 << 10;
 const MOST_SETTINGS: usize = 256;
 const SETTING_KEYS: [&str; 9] = ["type", "default", "description", "unit", "min", "max", "in", "choices", "applies"];
 
@@ -97,8 +98,8 @@ impl Manifest {
     /// When it is not TOML, has unknown or missing keys, or a value that can't be.
     pub fn parse(place: &str, text: &str) -> Result<Self, PackageError> {
         let refuse = |reason: String| PackageError::Manifest { plugin: place.to_owned(), reason };
-        if text.len() > LARGEST_FILE {
-            return Err(refuse(format!("it has {} bytes; {LARGEST_FILE} are the most", text.len())));
+        if text.len() as u64 > LARGEST_MANIFEST {
+            return Err(refuse(format!("it has more than {LARGEST_MANIFEST} bytes")));
         }
         let raw: RawManifest = toml::from_str(text).map_err(|error| refuse(error.to_string().trim_end().to_owned()))?;
         check_name(&raw.plugin.name).map_err(refuse)?;
@@ -206,7 +207,7 @@ mod tests {
             (GOOD.replace("\"calc\"", "\"Calc!\""), "Calc!"),
             (GOOD.replace("memory_mib = 16", "memory_mib = \"16\""), "memory_mib"),
             (GOOD.replace("[plugin]", "[plugin"), "line"),
-            ("x".repeat(LARGEST_FILE + 1), "bytes"),
+            ("x".repeat(300 << 10), "bytes"),
         ];
         for (text, word) in faults {
             let error = Manifest::parse("calc", &text).expect_err("the manifest has a fault").to_string();

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,12 +14,12 @@ use wasmtime::component::{InstancePre, Linker};
 use crate::cache::CodeCache;
 use crate::engine::ComponentEngine;
 use crate::instance::InstanceState;
-use crate::manifest::Manifest;
+use crate::manifest::{LARGEST_MANIFEST, Manifest};
 use crate::slot::exports::ExportIndices;
 use crate::{PackageError, inspect};
 
 /// The largest component that is read, in bytes.
-const LARGEST_COMPONENT: u64 = 256 << 20;
+const LARGEST_COMPONENT: u64 = 64 << 20;
 
 /// A package that came with homed.
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +60,9 @@ impl Origin {
             Origin::Bundled(bundled) => Manifest::parse("a bundled package", bundled.manifest),
             Origin::Installed(folder) => {
                 let path = folder.join("plugin.toml");
-                let text = fs::read_to_string(&path).map_err(|source| PackageError::Unreadable { path, source })?;
+                let bytes = read_bounded(&path, LARGEST_MANIFEST)?;
+                let text = String::from_utf8(bytes)
+                    .map_err(|error| PackageError::Unreadable { path, source: io::Error::other(error) })?;
                 Manifest::parse(&folder.display().to_string(), &text)
             }
         }
@@ -81,14 +84,24 @@ impl Origin {
     }
 }
 
-fn read_component(path: &Path) -> Result<Vec<u8>, PackageError> {
+/// Reads an ordinary file of at most `most` bytes; one more byte is read of a longer one, so that its length shows.
+fn read_bounded(path: &Path, most: u64) -> Result<Vec<u8>, PackageError> {
     let failed = |source| PackageError::Unreadable { path: path.to_owned(), source };
-    let length = fs::metadata(path).map_err(failed)?.len();
-    if length > LARGEST_COMPONENT {
-        let reason = format!("it has {length} bytes; {LARGEST_COMPONENT} are the most");
+    if !fs::metadata(path).map_err(failed)?.is_file() {
+        return Err(failed(io::Error::other("it is not a file")));
+    }
+    let mut bytes = Vec::new();
+    fs::File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut bytes)).map_err(failed)?;
+    Ok(bytes)
+}
+
+fn read_component(path: &Path) -> Result<Vec<u8>, PackageError> {
+    let bytes = read_bounded(path, LARGEST_COMPONENT)?;
+    if bytes.len() as u64 > LARGEST_COMPONENT {
+        let reason = format!("it has more than {LARGEST_COMPONENT} bytes");
         return Err(PackageError::NotAComponent { plugin: path.display().to_string(), reason });
     }
-    fs::read(path).map_err(failed)
+    Ok(bytes)
 }
 
 /// The folders below `plugins` that hold a package, sorted. A folder without `plugin.toml` is reported by its manifest's

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use homeagent_types::stage::Scope;
+use homeagent_types::stage::{FailurePolicy, Scope};
 use homeagent_types::{Descriptor, Offer, Offers, ToolDefinition};
 
 use crate::grants::GrantTable;
@@ -60,6 +60,26 @@ impl Registrations {
         }
     }
 
+    /// Takes back what a plugin offers that runs no more, except its handlers that fail closed: a guard that is gone
+    /// must not be a gate that is open. They answer with an error from now on, and that refuses.
+    pub(crate) fn keep_closed_handlers(&self, slot: &str) {
+        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(registered) = slots.get_mut(slot) else { return };
+        let mut descriptor = (*registered.descriptor).clone();
+        descriptor.tools.clear();
+        descriptor.channels.clear();
+        descriptor.listeners.clear();
+        descriptor.stages.retain(|stage| stage.policy() == FailurePolicy::Closed);
+        registered.descriptor = Arc::new(descriptor);
+        self.publish(&slots);
+    }
+
+    /// Whether what a slot offers clashes with what others may offer, as after a grant.
+    pub(crate) fn clash(&self, slot: &str) -> Result<(), String> {
+        let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        slots.get(slot).map_or(Ok(()), |registered| check_names(&slots, slot, &registered.descriptor))
+    }
+
     /// Makes the snapshot anew, after grants changed.
     pub(crate) fn refresh(&self) {
         self.publish(&self.slots.lock().unwrap_or_else(PoisonError::into_inner));
@@ -109,9 +129,14 @@ fn owned<T: Clone>(slot: &str, items: &[T]) -> impl Iterator<Item = Offer<T>> {
 fn check_names(slots: &BTreeMap<String, Registered>, slot: &str, wanted: &Descriptor) -> Result<(), String> {
     for (other, registered) in slots.iter().filter(|(other, _)| *other != slot) {
         let has = &registered.descriptor;
+        // Only what a plugin may offer is taken: else one that was granted nothing could keep others from loading.
+        let holds = |capability| registered.grants.allows(capability);
         let tool = wanted.tools.iter().find(|tool| has.tools.iter().any(|taken| taken.name == tool.name));
+        let tool = tool.filter(|_| holds("tools"));
         let channel = wanted.channels.iter().find(|it| has.channels.iter().any(|taken| taken.name == it.name));
+        let channel = channel.filter(|_| holds("output"));
         let listener = wanted.listeners.iter().find(|listener| has.listeners.contains(listener));
+        let listener = listener.filter(|_| holds("listen"));
         let clash = tool
             .map(|tool| ("tool", &tool.name))
             .or_else(|| channel.map(|channel| ("channel", &channel.name)))

@@ -137,7 +137,10 @@ impl Runtime {
     /// held up by it.
     pub async fn load_all(&self) {
         let _one_at_a_time = self.inner.changing.lock().await;
-        for (name, origin) in self.inner.packages() {
+        // What came with homed first: nobody takes its names before it is there.
+        let mut packages: Vec<_> = self.inner.packages().into_iter().collect();
+        packages.sort_by_key(|(_, origin)| matches!(origin, Origin::Installed(_)));
+        for (name, origin) in packages {
             if let Err(error) = self.inner.load(&origin).await {
                 self.inner.refuse(&name, &origin, &error);
             }
@@ -146,7 +149,7 @@ impl Runtime {
 
     /// Ends every plugin.
     pub async fn shutdown(&self) {
-        let _one_at_a_time = self.inner.changing.lock().await;
+        // Without waiting for a load that is under way: it may take long, and nothing is left to load for.
         let slots = std::mem::take(&mut *self.inner.slots.write().unwrap_or_else(PoisonError::into_inner));
         let stops = slots.into_values().map(|slot| tokio::spawn(async move { stop(&slot).await }));
         for stopped in stops.collect::<Vec<_>>() {
@@ -190,9 +193,22 @@ impl Inner {
         for folder in package::installed(&self.plugins) {
             let origin = Origin::Installed(folder.clone());
             let folder_name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let name = origin.manifest().map_or(folder_name, |manifest| manifest.name);
-            if let Some(Origin::Bundled(_)) = packages.insert(name.clone(), origin) {
-                tracing::info!(plugin = %name, folder = %folder.display(), "an installed package takes the bundled one's place");
+            let (name, readable) = match origin.manifest() {
+                Ok(manifest) => (manifest.name, true),
+                Err(_) => (folder_name.clone(), false),
+            };
+            match packages.get(&name) {
+                // A folder that can't be read takes nobody's place; it is listed beside, and refused with its reason.
+                Some(_) if !readable => drop(packages.insert(format!("{folder_name} (folder)"), origin)),
+                Some(Origin::Installed(first)) => {
+                    let (first, second) = (first.display().to_string(), folder.display().to_string());
+                    tracing::error!(plugin = %name, first, second, "two folders hold this plugin; the first counts");
+                }
+                Some(Origin::Bundled(_)) => {
+                    tracing::info!(plugin = %name, folder = %folder.display(), "an installed package takes the bundled one's place");
+                    packages.insert(name, origin);
+                }
+                None => drop(packages.insert(name, origin)),
             }
         }
         packages
@@ -221,8 +237,16 @@ impl Inner {
             package.map_err(|lost| PackageError::Load { plugin: place.into(), reason: lost.to_string() })??;
         let name = package.manifest.name.clone();
         if package.manifest.kind == Kind::Adapter {
+            if self.slot(&name).is_some() {
+                let reason = "a plugin of this name runs; unload it before an adapter takes its name".to_owned();
+                return Err(PackageError::Load { plugin: name, reason });
+            }
             self.adapters.load(&self.cache, package).await?;
         } else {
+            if self.adapters.descriptor(&name).is_some() {
+                let reason = "an adapter of this name is loaded; unload it before a plugin takes its name".to_owned();
+                return Err(PackageError::Load { plugin: name, reason });
+            }
             self.load_plugin(package).await?;
         }
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).remove(&name);
@@ -269,6 +293,7 @@ impl Inner {
             core,
             jobs: Arc::new(tokio::sync::Mutex::new(jobs_rx)),
             guests: self.guests.handle(),
+            jobs_at_once: queue,
         };
         (seat, jobs)
     }
@@ -454,7 +479,12 @@ impl PluginAdmin for Runtime {
     }
 
     async fn grant(&self, name: &str, capability: &str) -> Result<(), CallError> {
-        self.inner.grants(name, capability)?.grant(capability).map_err(CallError::Other)?;
+        let grants = self.inner.grants(name, capability)?;
+        grants.grant(capability).map_err(CallError::Other)?;
+        if let Err(reason) = self.inner.services.registrations.clash(name) {
+            grants.revoke(capability).map_err(CallError::Other)?;
+            return Err(CallError::Invalid(reason));
+        }
         self.inner.services.registrations.refresh();
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! `inputs`: people's words on their way to the agent.
 
-use homeagent_types::{Accepted, CallError, Principal, Submission};
+use homeagent_types::{Accepted, CallError, MediaSource, Principal, Submission};
 use wasmtime::component::Accessor;
 
 use crate::bindings::{inputs, types};
@@ -24,6 +24,10 @@ fn check<T>(
         let state = access.get();
         state.may("input", attempt)?;
         let submission = convert::submission(submission);
+        let size = weight(&submission);
+        if size > LARGEST_INPUT {
+            return Err(CallError::Invalid(format!("an input has at most {LARGEST_INPUT} bytes; this one has {size}")));
+        }
         let attested = match submission.connection {
             Some(connection) => state.slot.sockets.attested(connection),
             None => None,
@@ -31,6 +35,21 @@ fn check<T>(
         let slot = state.slot.name.clone();
         Ok(Handover { mind: state.services.mind()?, slot, attested, submission })
     })
+}
+
+/// The largest input, with its media, in bytes. Inputs are journaled whole and wait in memory.
+const LARGEST_INPUT: usize = 1 << 20;
+
+fn weight(submission: &Submission) -> usize {
+    let texts = [&submission.platform_id, &submission.display_name, &submission.reply_route];
+    let texts: usize = texts.into_iter().flatten().map(String::len).sum();
+    let media = submission.media.iter().map(|media| match &media.source {
+        MediaSource::Inline(bytes) => bytes.len(),
+        MediaSource::Url(text) | MediaSource::Stored(text) => text.len(),
+    });
+    let meta = submission.media.iter().flat_map(|media| &media.meta).chain(&submission.meta);
+    let meta: usize = meta.map(|(key, value)| key.len() + value.len()).sum();
+    submission.payload.text().len() + submission.user.len() + texts + media.sum::<usize>() + meta
 }
 
 fn accepted(accepted: Accepted) -> inputs::Accepted {

@@ -14,7 +14,7 @@ impl<T: Send + 'static> registry::HostWithStore<T> for HostData {
     ) -> Result<(), types::Error> {
         accessor.with(|mut access| {
             let state = access.get();
-            state.may("tools", "replacing the set of tools")?;
+            state.may_while_serving("tools", "replacing the set of tools")?;
             let tools = convert::checked_tools(tools).map_err(CallError::Invalid)?;
             state.services.registrations.replace_tools(&state.slot.name, tools).map_err(CallError::Invalid)?;
             Ok(())

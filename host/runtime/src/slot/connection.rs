@@ -38,10 +38,7 @@ pub(crate) fn open(slot: Slot, listener: &str, attested: Option<Principal>, meta
 #[async_trait]
 impl Connection for HeldConnection {
     async fn receive(&self, frame: Frame) -> Result<(), CallError> {
-        let length = match &frame {
-            Frame::Text(text) => text.len(),
-            Frame::Binary(bytes) => bytes.len(),
-        };
+        let length = length(&frame);
         if length > LARGEST_FRAME {
             return Err(CallError::Invalid(format!(
                 "a frame has at most {LARGEST_FRAME} bytes; this one has {length}"
@@ -61,7 +58,17 @@ impl Connection for HeldConnection {
     }
 
     async fn closed(self: Box<Self>, reason: String) {
-        drop(self.to_slot.send(FromPeer::Closed(reason)).await);
+        let Self { to_slot, from_slot } = *self;
+        // First, so that a handler that waits to send something here does not wait for us.
+        drop(from_slot);
+        drop(to_slot.send(FromPeer::Closed(reason)).await);
+    }
+}
+
+fn length(frame: &Frame) -> usize {
+    match frame {
+        Frame::Text(text) => text.len(),
+        Frame::Binary(bytes) => bytes.len(),
     }
 }
 
@@ -71,19 +78,27 @@ async fn pump(slot: Slot, id: u64, mut frames: mpsc::Receiver<FromPeer>) {
     drop(call(&slot, |reply| Work::Open { connection: id, reply }).await);
     let mut reason = "the connection was lost".to_owned();
     while let Some(first) = frames.recv().await {
-        let mut batch = Vec::new();
+        let (mut batch, mut bytes) = (Vec::new(), 0);
         let mut next = Some(first);
         let mut over = false;
         while let Some(item) = next {
             match item {
-                FromPeer::Frame(frame) => batch.push(frame),
+                FromPeer::Frame(frame) => {
+                    bytes += length(&frame);
+                    batch.push(frame);
+                }
                 FromPeer::Closed(why) => {
                     reason = why;
                     over = true;
                     break;
                 }
             }
-            next = frames.try_recv().ok();
+            let room = batch.len() < WAITING && bytes < LARGEST_FRAME;
+            next = if room { frames.try_recv().ok() } else { None };
+        }
+        if !slot.core.grants.allows("listen") {
+            reason = "the plugin may not serve connections any more".to_owned();
+            break;
         }
         if !batch.is_empty() {
             hand_over(&slot, id, batch).await;

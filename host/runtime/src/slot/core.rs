@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use homeagent_settings::Secrets;
 use homeagent_types::{CallError, Cause, Denial};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tracing::Level;
 use wasmtime::component::GuestTaskId;
@@ -27,12 +27,20 @@ const DEEPEST_REENTRY: usize = 4;
 /// How much of a guest's standard error is kept for the report of its trap, in bytes.
 const LONGEST_LAST_WORDS: usize = 1_000;
 
+/// A longer line of a guest's log is cut, in bytes.
+const LONGEST_LINE: usize = 4096;
+
+/// Calls of tools that a plugin may have under way through the host at one time.
+const CALLS_OUT: usize = 64;
+
 /// The seat's own state. Shared by the handle, the supervisor and the running instances.
 pub(crate) struct SlotCore {
     pub(crate) name: String,
     pub(crate) grants: GrantTable,
     pub(crate) sockets: Sockets,
     pub(crate) calls: AtomicU64,
+    /// A place for each call that the plugin makes through the host.
+    pub(crate) calls_out: Arc<Semaphore>,
     running: Mutex<HashMap<u64, Running>>,
     /// Changes whenever a job ends; drains wait on it.
     ended: watch::Sender<u64>,
@@ -83,6 +91,7 @@ impl SlotCore {
             grants,
             sockets: Sockets::default(),
             calls: AtomicU64::new(0),
+            calls_out: Arc::new(Semaphore::new(CALLS_OUT)),
             running: Mutex::default(),
             ended: watch::Sender::new(0),
             next_job: AtomicU64::new(1),
@@ -193,6 +202,16 @@ impl SlotCore {
         Some(Overdue { generation: late.generation, export: late.export })
     }
 
+    /// Waits until the generation has fewer jobs than this.
+    pub(crate) async fn room(&self, generation: u64, most: usize) {
+        let mut ended = self.ended.subscribe();
+        while lock(&self.running).values().filter(|job| job.generation == generation).count() >= most {
+            if ended.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
     /// Waits until the generation has no job left.
     pub(crate) async fn idle(&self, generation: u64) {
         let mut ended = self.ended.subscribe();
@@ -229,7 +248,8 @@ impl SlotCore {
             }
             budget.lines += 1;
         }
-        let line = self.secrets.redact(line);
+        let line = &line[..line.floor_char_boundary(LONGEST_LINE)];
+        let line = self.secrets.redact(line).replace(['\n', '\r'], " ");
         match level {
             Level::ERROR => tracing::error!(target: "plugin", plugin = %self.name, "{line}"),
             Level::WARN => tracing::warn!(target: "plugin", plugin = %self.name, "{line}"),

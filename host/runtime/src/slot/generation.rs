@@ -1,7 +1,6 @@
 //! One instance in its slot, from its start to its end.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
@@ -14,7 +13,7 @@ use super::core::{Running, SlotCore, lock};
 use super::exports::Exports;
 use super::job::{Job, JobTask, describe_trap, guest_connection};
 use crate::engine::ComponentEngine;
-use crate::instance::{self, InstanceState};
+use crate::instance::{self, InstanceState, Live, Liveness};
 use crate::package::{Prepared, one_line};
 use crate::services::Services;
 
@@ -33,6 +32,8 @@ pub(crate) struct Seat {
     pub(crate) jobs: Arc<Mutex<mpsc::Receiver<Job>>>,
     /// The executor that guests run on.
     pub(crate) guests: Handle,
+    /// Jobs that one instance may have under way.
+    pub(crate) jobs_at_once: usize,
 }
 
 /// Why a generation ended.
@@ -67,7 +68,7 @@ impl Generation {
             prepared: Arc::clone(prepared),
             number,
             retire: retire.clone(),
-            live: Arc::new(AtomicBool::new(false)),
+            live: Liveness::default(),
         };
         seat.core.may_be_killed(number, kill.clone());
         let core = Arc::clone(&seat.core);
@@ -122,7 +123,7 @@ struct Life {
     prepared: Arc<Prepared>,
     number: u64,
     retire: CancellationToken,
-    live: Arc<AtomicBool>,
+    live: Liveness,
 }
 
 impl Life {
@@ -189,7 +190,7 @@ impl Life {
             return Ok(Exit::Retired);
         }
         let mut jobs = self.seat.jobs.lock().await;
-        self.live.store(true, Ordering::Release);
+        self.live.set(Live::Serving);
         // From here on nobody waits for this instance in particular, so its first steps are watched like a call.
         let first_steps = core.begin(core.next_job(), self.first_steps());
         phase.set("lifecycle.activated");
@@ -205,8 +206,11 @@ impl Life {
                 job = jobs.recv() => job,
             };
             let Some(job) = job else { break };
+            // As many jobs run as may wait; beyond that the queue fills, and its senders learn it.
+            core.room(self.number, self.seat.jobs_at_once).await;
             accessor.spawn(self.task(job, exports))?;
         }
+        self.live.set(Live::Draining);
         drop(jobs);
         core.idle(self.number).await;
         phase.set("lifecycle.stop");
@@ -231,7 +235,7 @@ impl Life {
         let Some(handler) = &exports.sockets else { return Ok(()) };
         for id in self.seat.core.sockets.ids() {
             if let Some(about) = self.seat.core.sockets.tell(id, self.number) {
-                handler.call_on_open(accessor, guest_connection(about, self.number > 1)).await?;
+                handler.call_on_open(accessor, guest_connection(about)).await?;
             }
         }
         Ok(())
@@ -279,7 +283,7 @@ pub(crate) async fn describe(
     let (pre, indices) = (pre.clone(), indices.clone());
     let guests = seat.guests.clone();
     let asked = async move {
-        let live = Arc::new(AtomicBool::new(false));
+        let live = Liveness::default();
         let memory = usize::try_from(seat.services.number("core.plugin.memory_mib", 64) << 20).unwrap_or(usize::MAX);
         let mut store = instance::store(&seat.engine, &seat.core, &seat.services, memory, &live);
         let instance = pre.instantiate_async(&mut store).await.map_err(|error| one_line(&error))?;

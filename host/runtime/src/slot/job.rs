@@ -23,6 +23,9 @@ use crate::bus::Event;
 use crate::convert;
 use crate::instance::InstanceState;
 
+/// A guest's longer words about an error are cut, in bytes.
+const LONGEST_ERROR: usize = 4096;
+
 /// Where the answer goes. Dropped unanswered when the instance is lost: the caller gets `retryable`.
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, CallError>>;
 
@@ -146,7 +149,8 @@ impl AccessorTask<InstanceState> for JobTask {
             generation,
             export,
             kill_at: job.deadline + grace,
-            cause: job.work.cause_mut().cloned(),
+            // An event tells of a turn; it lends nobody the turn's rights.
+            cause: job.work.cause_mut().cloned().filter(|_| !matches!(job.work, Work::Event { .. })),
             task: None,
             verdict: job.verdict,
         };
@@ -194,7 +198,7 @@ impl AccessorTask<InstanceState> for JobTask {
             },
             Work::Open { connection, reply } => match (&exports.sockets, slot.sockets.tell(connection, generation)) {
                 (Some(it), Some(about)) => {
-                    let connection = guest_connection(about, false);
+                    let connection = guest_connection(about);
                     call.acknowledge(reply, call.run(it.func_on_open(), (connection,))).await
                 }
                 // The connection is gone, or this instance was told of it when it took over.
@@ -267,7 +271,7 @@ impl Call<'_> {
                 Err(CallError::Other(reason))
             }
             Ok(value) => convert(value),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(bounded(error.into())),
         };
         answer(reply, outcome)
     }
@@ -280,6 +284,21 @@ impl Call<'_> {
     ) -> wasmtime::Result<()> {
         run.await?;
         answer(reply, Ok(()))
+    }
+}
+
+/// A guest's error as it is passed on: of a bounded length, and without advice that would look like the host's.
+fn bounded(error: CallError) -> CallError {
+    let cut = |mut text: String| {
+        text.truncate(text.floor_char_boundary(LONGEST_ERROR));
+        text
+    };
+    match error {
+        CallError::Denied(denial) => CallError::Other(cut(denial.attempt)),
+        CallError::Invalid(text) => CallError::Invalid(cut(text)),
+        CallError::NotFound(text) => CallError::NotFound(cut(text)),
+        CallError::Other(text) => CallError::Other(cut(text)),
+        error @ (CallError::NotLive | CallError::Busy | CallError::Timeout | CallError::Retryable) => error,
     }
 }
 
@@ -358,8 +377,8 @@ fn guest_event(event: Event) -> event_handler::Event {
 }
 
 /// A connection as a guest is told of it.
-pub(crate) fn guest_connection(about: super::sockets::ConnectionInfo, resumed: bool) -> socket_handler::Connection {
-    socket_handler::Connection { id: about.id, listener: about.listener, resumed, meta: about.meta }
+pub(crate) fn guest_connection(about: super::sockets::ConnectionInfo) -> socket_handler::Connection {
+    socket_handler::Connection { id: about.id, listener: about.listener, resumed: about.resumed, meta: about.meta }
 }
 
 fn guest_frame(frame: Frame) -> sockets::Frame {

@@ -3,15 +3,20 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use homeagent_types::ports::{Frame, ToPeer};
 use homeagent_types::{CallError, Meta, Principal};
 use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::SendTimeoutError;
 
 use super::core::lock;
 
 /// Frames on the way to a peer that does not read; beyond it a sender waits.
 const OUTGOING: usize = 256;
+
+/// How long a sender waits for a peer that does not read.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The open connections of a slot. They stay when the instance is replaced.
 #[derive(Default)]
@@ -34,13 +39,15 @@ pub(crate) struct ConnectionInfo {
     pub(crate) listener: String,
     pub(crate) attested: Option<Principal>,
     pub(crate) meta: Meta,
+    /// An earlier instance was told of it.
+    pub(crate) resumed: bool,
 }
 
 impl Sockets {
     pub(crate) fn add(&self, listener: &str, attested: Option<Principal>, meta: Meta) -> (u64, mpsc::Receiver<ToPeer>) {
         let id = self.next.fetch_add(1, Ordering::Relaxed) + 1;
         let (to_peer, from_slot) = mpsc::channel(OUTGOING);
-        let about = ConnectionInfo { id, listener: listener.to_owned(), attested, meta };
+        let about = ConnectionInfo { id, listener: listener.to_owned(), attested, meta, resumed: false };
         lock(&self.open).insert(id, Entry { about, to_peer, told: 0 });
         (id, from_slot)
     }
@@ -61,14 +68,23 @@ impl Sockets {
     pub(crate) fn tell(&self, id: u64, generation: u64) -> Option<ConnectionInfo> {
         let mut open = lock(&self.open);
         let entry = open.get_mut(&id).filter(|entry| entry.told < generation)?;
+        let resumed = entry.told > 0;
         entry.told = generation;
-        Some(entry.about.clone())
+        Some(ConnectionInfo { resumed, ..entry.about.clone() })
     }
 
     pub(crate) async fn send(&self, id: u64, frame: Frame) -> Result<(), CallError> {
         let to_peer = lock(&self.open).get(&id).map(|entry| entry.to_peer.clone());
         let to_peer = to_peer.ok_or_else(|| gone(id))?;
-        to_peer.send(ToPeer::Frame(frame)).await.map_err(|_| gone(id))
+        match to_peer.send_timeout(ToPeer::Frame(frame), PATIENCE).await {
+            Ok(()) => Ok(()),
+            Err(SendTimeoutError::Closed(_)) => Err(gone(id)),
+            Err(SendTimeoutError::Timeout(_)) => {
+                // Waiting on would hold up everybody else whom the plugin serves.
+                lock(&self.open).remove(&id);
+                Err(CallError::Other(format!("connection {id} is closed: its other side does not read")))
+            }
+        }
     }
 
     pub(crate) fn close(&self, id: u64, reason: String) -> Result<(), CallError> {

@@ -146,7 +146,7 @@ impl Supervisor {
         let name = &self.seat.core.name;
         if self.restarts.len() >= most {
             tracing::error!(plugin = %name, %reason, "the plugin failed too often and stays off");
-            services.registrations.remove(name);
+            services.registrations.keep_closed_handlers(name);
             self.restart_at = None;
             {
                 let mut state = lock(&self.state);

@@ -120,3 +120,24 @@ async fn a_plugin_calls_other_tools_with_the_rights_of_the_call_it_runs_for_and_
     assert_eq!((&cause.principal, cause.run.as_deref()), (&house::owner(), Some("run-1")));
     assert_eq!(cause.chain, ["speaker"]);
 }
+
+#[tokio::test]
+async fn a_guard_that_is_switched_off_does_not_open_the_gate() {
+    let house = house::with(&["guard"]).await;
+    house.settings.set("core.plugin.restarts", 0).expect("a valid number");
+    let closed = || house.runtime.offers().stages.iter().any(|offer| offer.plugin == "guard");
+    assert!(closed());
+    let call = homeagent_types::ToolCall { id: "1".into(), name: "x".into(), arguments: r#"{"a":"trap"}"#.into() };
+    let context = homeagent_types::stage::StageContext {
+        stage: homeagent_types::stage::Stage::BeforeToolcall,
+        data: homeagent_types::stage::StageData::Call(call),
+        turn_data: Vec::new(),
+        cause: house::cause(5_000),
+    };
+    house.runtime.run_stage("guard", context.clone()).await.expect_err("it traps");
+    while house.state("guard") != "failed" {
+        tokio::task::yield_now().await;
+    }
+    assert!(closed(), "its handler is still asked");
+    house.runtime.run_stage("guard", context).await.expect_err("and refuses by failing");
+}
