@@ -181,19 +181,16 @@ const UNFUNDED: &[&str] = &[
     "not enough balance",
     "not enough credit",
     "credit balance",
-    "more credits",
     "payment required",
     "arrear",
     "overdue",
-    "billing",
     "exceeded_current_quota",
     "exceeded your current quota",
-    "quota exceeded",
-    "quota_exceeded",
     "余额不足",
     "欠费",
-    "额度",
 ];
+/// Words of money that also stand in the advice a rate limit gives ("add a payment method at …/account/billing").
+const MONEY: &[&str] = &["billing", "more credits", "quota exceeded", "quota_exceeded", "额度"];
 const RATE: &[&str] = &[
     "rate_limit",
     "rate limit",
@@ -283,6 +280,7 @@ pub(crate) fn verdict(error: &VendorError, status: Option<u16>) -> Verdict {
     } else if status == Some(402)
         || has_code(&["402", "1113", "1008"])
         || (says(UNFUNDED) && !says(&["resource_exhausted"]))
+        || (says(MONEY) && !says(RATE))
     {
         FailureClass::Unfunded
     } else if status == Some(401) || (status != Some(403) && says(AUTH)) || has_code(&["1004", "2049"]) {

@@ -50,6 +50,21 @@ fn each_vendors_errors_are_told_apart() {
         ),
         (
             429,
+            r#"{"error":{"message":"Rate limit reached for gpt-4o in organization org-1 on requests per min (RPM): Limit 3, Used 3, Requested 1. Please try again in 3s. Visit https://platform.openai.com/account/rate-limits to learn more. You can increase your rate limit by adding a payment method to your account at https://platform.openai.com/account/billing.","type":"requests","param":null,"code":"rate_limit_exceeded"}}"#,
+            Class::RateLimited,
+        ),
+        (
+            429,
+            r#"{"error":{"message":"RateLimitError: You exceeded your current quota, please check your plan and billing details.","type":"throttling_error","code":"429"}}"#,
+            Class::Unfunded,
+        ),
+        (
+            429,
+            r#"{"error":{"message":"Your account is not active, please check your billing details on our website.","type":"billing_not_active","code":"billing_not_active"}}"#,
+            Class::Unfunded,
+        ),
+        (
+            429,
             r#"[{"error":{"code":429,"message":"Resource has been exhausted; check quota exceeded","status":"RESOURCE_EXHAUSTED"}}]"#,
             Class::RateLimited,
         ),
