@@ -108,6 +108,28 @@ fn each_vendors_errors_are_told_apart() {
 }
 
 #[test]
+fn an_outage_is_the_vendors_trouble_whatever_its_words() {
+    use FailureClass as Class;
+    let cases = [
+        (503, r#"{"error":{"message":"authentication service unavailable"}}"#, Class::Overloaded),
+        (503, r#"{"error":{"message":"try later","code":"authentication_service_unavailable"}}"#, Class::Overloaded),
+        (502, "upstream unauthorized", Class::Overloaded),
+        (500, r#"{"error":{"message":"invalid token from the upstream","type":"server_error"}}"#, Class::Overloaded),
+        (500, r#"{"error":{"message":"billing backend failed: quota exceeded","code":500}}"#, Class::Overloaded),
+        (503, "could not read the credit balance", Class::Overloaded),
+        (503, "Too many requests are waiting", Class::Overloaded),
+        (500, r#"{"error":{"message":"no","code":"invalid_api_key"}}"#, Class::Auth),
+        (500, r#"{"error":{"message":"no","type":"insufficient_quota"}}"#, Class::Unfunded),
+        (503, r#"{"error":{"message":"no","code":"rate_limit_exceeded"}}"#, Class::RateLimited),
+        // Servers run at home say so with a 500.
+        (500, r#"{"error":{"message":"the request exceeds the available context size"}}"#, Class::ContextOverflow),
+    ];
+    for (status, body, class) in cases {
+        assert_eq!(classify(status, body).class, class, "{status} {body}");
+    }
+}
+
+#[test]
 fn the_reason_is_short_and_readable() {
     assert!(classify(404, "<!DOCTYPE html><html></html>").message.contains("is the base URL right?"));
     assert!(classify(400, r#"{"error":{"message":"Content Exists Risk"}}"#).message.contains("content filter"));
