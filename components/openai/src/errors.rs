@@ -181,18 +181,28 @@ const UNFUNDED: &[&str] = &[
     "not enough balance",
     "not enough credit",
     "credit balance",
-    "more credits",
     "payment required",
     "arrear",
     "overdue",
-    "billing",
     "exceeded_current_quota",
     "exceeded your current quota",
-    "quota exceeded",
-    "quota_exceeded",
     "余额不足",
     "欠费",
-    "额度",
+];
+/// Words of money that also stand in the advice a rate limit gives ("add a payment method at …/account/billing").
+const MONEY: &[&str] = &["billing", "more credits", "quota exceeded", "quota_exceeded", "额度"];
+const UNFUNDED_CODES: &[&str] = &[
+    "402",
+    "1113",
+    "1008",
+    "insufficient_quota",
+    "insufficient_balance",
+    "exceeded_current_quota_error",
+    "billing_hard_limit_reached",
+    "billing_not_active",
+    "billing_error",
+    "arrearage",
+    "accountoverdueerror",
 ];
 const RATE: &[&str] = &[
     "rate_limit",
@@ -210,6 +220,8 @@ const RATE: &[&str] = &[
     "并发",
     "限流",
 ];
+const RATE_CODES: &[&str] =
+    &["1302", "1002", "rate_limit_exceeded", "rate_limit_error", "rate_limit_reached_error", "resource_exhausted"];
 const OVERLOADED: &[&str] = &[
     "overload",
     "server_error",
@@ -243,6 +255,7 @@ const AUTH: &[&str] = &[
     "令牌",
     "密钥",
 ];
+const AUTH_CODES: &[&str] = &["invalid_api_key", "invalidapikey", "api_key_invalid", "authentication_error"];
 const PERMISSION: &[&str] = &[
     "permission",
     "api key",
@@ -272,6 +285,10 @@ pub(crate) fn verdict(error: &VendorError, status: Option<u16>) -> Verdict {
     let words = format!("{} {}", error.labels, error.message.to_lowercase());
     let says = |list: &[&str]| list.iter().any(|word| words.contains(word));
     let has_code = |codes: &[&str]| error.labels.split(' ').any(|label| codes.contains(&label));
+    // The words of an outage tell what is broken at the vendor's ("authentication service unavailable"), not what is
+    // wrong with the caller; of such an answer only the codes are believed.
+    let outage = matches!(status, Some(500..=599));
+    let hints = |list: &[&str]| !outage && says(list);
     let rejected = !matches!(status, Some(401 | 402 | 429 | 500..=599));
     if rejected && (says(FILTERED) || has_code(&["1301", "1026", "1027"])) {
         return Verdict::Filtered;
@@ -281,17 +298,21 @@ pub(crate) fn verdict(error: &VendorError, status: Option<u16>) -> Verdict {
     {
         FailureClass::ContextOverflow
     } else if status == Some(402)
-        || has_code(&["402", "1113", "1008"])
-        || (says(UNFUNDED) && !says(&["resource_exhausted"]))
+        || has_code(UNFUNDED_CODES)
+        || (hints(UNFUNDED) && !says(&["resource_exhausted"]))
+        || (hints(MONEY) && !says(RATE))
     {
         FailureClass::Unfunded
-    } else if status == Some(401) || (status != Some(403) && says(AUTH)) || has_code(&["1004", "2049"]) {
+    } else if status == Some(401)
+        || (status != Some(403) && (hints(AUTH) || has_code(AUTH_CODES)))
+        || has_code(&["1004", "2049"])
+    {
         FailureClass::Auth
     } else if status == Some(403) {
         if says(AUTH) || says(PERMISSION) { FailureClass::Permission } else { FailureClass::BadRequest }
     } else if says(&["overload"]) {
         FailureClass::Overloaded
-    } else if status == Some(429) || says(RATE) || has_code(&["1302", "1002"]) {
+    } else if status == Some(429) || hints(RATE) || has_code(RATE_CODES) {
         FailureClass::RateLimited
     } else {
         by_status(status, says(OVERLOADED), says(BAD_REQUEST), says(&["permission"]))

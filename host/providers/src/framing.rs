@@ -65,11 +65,16 @@ impl Framer {
             Kind::Sse(framer) => framer.finish()?,
             Kind::Ndjson(framer) => framer.finish(),
         };
-        events.extend(last.filter(|event| is_whole(&event.data)));
+        events.extend(last.filter(is_whole));
         Ok(())
     }
 }
 
-fn is_whole(data: &str) -> bool {
-    data.trim() == "[DONE]" || serde_json::from_str::<serde::de::IgnoredAny>(data).is_ok()
+/// The event that some protocols, whose events are JSON otherwise, put at the end of a stream.
+pub(crate) fn is_end(event: &StreamEvent) -> bool {
+    event.data.trim() == "[DONE]"
+}
+
+fn is_whole(event: &StreamEvent) -> bool {
+    is_end(event) || serde_json::from_str::<serde::de::IgnoredAny>(&event.data).is_ok()
 }

@@ -1,4 +1,4 @@
-//! Exact arithmetic: no digit is lost, whatever size of number a person types.
+//! Exact arithmetic: no digit is lost. Numbers have up to 1000 digits; those beyond a float's range come as text.
 
 mod number;
 
@@ -15,17 +15,17 @@ const MOST_NUMBERS: usize = 1_000;
 struct Several {
     /// The numbers, in any amount. Give either these, or `a` and `b`.
     numbers: Option<Vec<Written>>,
-    /// The first of two numbers.
+    /// The first of two numbers; beyond 1e300 as text, such as "1e400".
     a: Option<Written>,
-    /// The second of two numbers.
+    /// The second of two numbers; beyond 1e300 as text, such as "1e400".
     b: Option<Written>,
 }
 
 #[derive(Deserialize, JsonSchema)]
 struct Two {
-    /// The number on the left.
+    /// The number on the left; beyond 1e300 as text, such as "1e400".
     a: Written,
-    /// The number on the right.
+    /// The number on the right; beyond 1e300 as text, such as "1e400".
     b: Written,
 }
 
@@ -76,7 +76,7 @@ impl Plugin for Calc {
     fn describe() -> Descriptor {
         let exact = |tool: Tool| tool.effect(Effect::Read).min_role(Role::Guest).stateless();
         Descriptor::new("calc", env!("CARGO_PKG_VERSION"))
-            .summary("Exact arithmetic on numbers of any size.")
+            .summary("Exact arithmetic on numbers of up to 1000 digits.")
             .tool(exact(Tool::new::<Several>("add", "Adds numbers exactly. A negative number subtracts.")))
             .tool(exact(Tool::new::<Several>("mul", "Multiplies numbers exactly.")))
             .tool(exact(Tool::new::<Two>("compare", "Says which of two numbers is greater, such as `9.9 > 9.11`.")))

@@ -15,6 +15,10 @@ const MOST_GIVEN: usize = 1_000;
 /// The most characters of a result.
 const MOST_SHOWN: u64 = 10_000;
 
+/// The host checks arguments against the schema before they come here, and reads a JSON number as a float for that: one
+/// beyond a float's range never arrives, whereas text does.
+const AS_TEXT: &str = "A number. Write one of more than 300 digits or beyond 1e300 as text, such as \"1e400\".";
+
 /// A number as it stands in the JSON text, not yet read: reading it into a float would lose digits.
 #[derive(Deserialize)]
 #[serde(transparent)]
@@ -30,7 +34,7 @@ impl JsonSchema for Written {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": ["number", "string"] })
+        json_schema!({ "type": ["number", "string"], "description": AS_TEXT })
     }
 }
 
@@ -51,7 +55,7 @@ fn read(text: &str) -> Result<BigDecimal, String> {
         let hint = if text.contains(',') { "; leave out commas between digits" } else { "" };
         return Err(format!("is not a number{hint}"));
     }
-    if whole.len() + fraction.len() > MOST_GIVEN {
+    if unsigned.bytes().filter(u8::is_ascii_digit).count() > MOST_GIVEN {
         return Err(format!("has more than {MOST_GIVEN} digits"));
     }
     if !exponent.parse::<i64>().is_ok_and(|exponent| exponent.unsigned_abs() <= MOST_GIVEN as u64) {

@@ -35,6 +35,26 @@ fn sums_are_exact() {
 }
 
 #[test]
+fn numbers_beyond_a_floats_range_come_as_text() {
+    let digits = "9".repeat(400);
+    assert_eq!(ask("add", &format!(r#"{{"a": "{digits}", "b": 1}}"#)), Ok(format!("1{}", "0".repeat(400))));
+    let most = "7".repeat(1_000);
+    assert_eq!(ask("add", &format!(r#"{{"numbers": ["{most}"]}}"#)), Ok(most));
+    assert_eq!(ask("mul", r#"{"numbers": ["1e400", "1e-399"]}"#), Ok("10".to_owned()));
+    for tool in Calc::describe().tools {
+        let schema: serde_json::Value = serde_json::from_str(&tool.parameters).expect("the schema is JSON");
+        let places = ["/properties/a", "/properties/b", "/properties/numbers/items"];
+        let numbers: Vec<_> = places.iter().filter_map(|place| schema.pointer(place)).collect();
+        assert_eq!(numbers.len(), if tool.name == "compare" { 2 } else { 3 }, "{schema}");
+        for number in numbers {
+            let types = number["type"].as_array().expect("several types");
+            assert!(types.contains(&"number".into()) && types.contains(&"string".into()), "{number}");
+            assert!(number["description"].as_str().is_some_and(|said| said.contains("as text")), "{number}");
+        }
+    }
+}
+
+#[test]
 fn products_are_exact_and_written_out() {
     for (arguments, product) in [
         (r#"{"numbers": [1.1, 1.1]}"#, "1.21"),

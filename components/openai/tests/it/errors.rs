@@ -50,6 +50,21 @@ fn each_vendors_errors_are_told_apart() {
         ),
         (
             429,
+            r#"{"error":{"message":"Rate limit reached for gpt-4o in organization org-1 on requests per min (RPM): Limit 3, Used 3, Requested 1. Please try again in 3s. Visit https://platform.openai.com/account/rate-limits to learn more. You can increase your rate limit by adding a payment method to your account at https://platform.openai.com/account/billing.","type":"requests","param":null,"code":"rate_limit_exceeded"}}"#,
+            Class::RateLimited,
+        ),
+        (
+            429,
+            r#"{"error":{"message":"RateLimitError: You exceeded your current quota, please check your plan and billing details.","type":"throttling_error","code":"429"}}"#,
+            Class::Unfunded,
+        ),
+        (
+            429,
+            r#"{"error":{"message":"Your account is not active, please check your billing details on our website.","type":"billing_not_active","code":"billing_not_active"}}"#,
+            Class::Unfunded,
+        ),
+        (
+            429,
             r#"[{"error":{"code":429,"message":"Resource has been exhausted; check quota exceeded","status":"RESOURCE_EXHAUSTED"}}]"#,
             Class::RateLimited,
         ),
@@ -89,6 +104,28 @@ fn each_vendors_errors_are_told_apart() {
         let failure = classify(status, body);
         assert_eq!(failure.class, class, "{status} {body}");
         assert!(failure.message.contains(&format!("HTTP {status}")), "{}", failure.message);
+    }
+}
+
+#[test]
+fn an_outage_is_the_vendors_trouble_whatever_its_words() {
+    use FailureClass as Class;
+    let cases = [
+        (503, r#"{"error":{"message":"authentication service unavailable"}}"#, Class::Overloaded),
+        (503, r#"{"error":{"message":"try later","code":"authentication_service_unavailable"}}"#, Class::Overloaded),
+        (502, "upstream unauthorized", Class::Overloaded),
+        (500, r#"{"error":{"message":"invalid token from the upstream","type":"server_error"}}"#, Class::Overloaded),
+        (500, r#"{"error":{"message":"billing backend failed: quota exceeded","code":500}}"#, Class::Overloaded),
+        (503, "could not read the credit balance", Class::Overloaded),
+        (503, "Too many requests are waiting", Class::Overloaded),
+        (500, r#"{"error":{"message":"no","code":"invalid_api_key"}}"#, Class::Auth),
+        (500, r#"{"error":{"message":"no","type":"insufficient_quota"}}"#, Class::Unfunded),
+        (503, r#"{"error":{"message":"no","code":"rate_limit_exceeded"}}"#, Class::RateLimited),
+        // Servers run at home say so with a 500.
+        (500, r#"{"error":{"message":"the request exceeds the available context size"}}"#, Class::ContextOverflow),
+    ];
+    for (status, body, class) in cases {
+        assert_eq!(classify(status, body).class, class, "{status} {body}");
     }
 }
 

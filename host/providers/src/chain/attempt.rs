@@ -7,11 +7,12 @@ use homeagent_types::model::{
 };
 use homeagent_types::ports::{AdapterSession, Adapters};
 use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
 
 use super::retry_after::retry_after_ms;
 use super::show::Show;
 use crate::assembler::{AnswerLimits, Assembler};
-use crate::framing::{EVENT_LIMIT, Framer};
+use crate::framing::{EVENT_LIMIT, Framer, is_end};
 use crate::transport::{Body, Content, Endpoint, Reply, Timeouts, Transport};
 
 /// The largest answer that is read as a whole.
@@ -99,14 +100,16 @@ impl Caller<'_> {
         let mut framer = Framer::new(route.descriptor.framing, EVENT_LIMIT);
         let mut events = Vec::new();
         let mut read = 0;
+        // Set once, when the answer becomes finished: pieces that keep coming do not put it off.
+        let mut last_moment = None;
         loop {
-            let piece = if taker.assembler.is_finished() {
-                match tokio::time::timeout(AFTER_FINISH, body.next()).await {
+            let piece = match last_moment {
+                None => body.next().await?,
+                Some(moment) if Instant::now() < moment => match timeout_at(moment, body.next()).await {
                     Ok(Ok(piece)) => piece,
                     Ok(Err(_)) | Err(_) => None,
-                }
-            } else {
-                body.next().await?
+                },
+                Some(_) => None,
             };
             let Some(piece) = piece else { break };
             read += piece.as_ref().len();
@@ -118,9 +121,16 @@ impl Caller<'_> {
                 continue;
             }
             let batch = std::mem::take(&mut events);
+            let ended = batch.iter().any(is_end);
             let deltas = session.step(batch).await.map_err(|error| broken(adapter, &error))?;
             if !taker.take_all(deltas) {
                 return Ok(());
+            }
+            if taker.assembler.is_finished() {
+                if ended {
+                    break;
+                }
+                last_moment.get_or_insert_with(|| Instant::now() + AFTER_FINISH);
             }
         }
         framer.finish(&mut events).map_err(protocol)?;

@@ -106,6 +106,21 @@ async fn retry_after_is_waited_for_or_told() {
 }
 
 #[tokio::test]
+async fn a_rate_limit_that_speaks_of_billing_is_waited_for() {
+    let limit = json(
+        429,
+        "{\"error\":{\"message\":\"Rate limit reached for gpt-4o. Please try again in 3s. You can increase your limit by \
+         adding a payment method at https://platform.openai.com/account/billing.\",\"code\":\"rate_limit_exceeded\"}}",
+        vec![("retry-after", "0.001".to_owned())],
+    );
+    let vendor = Vendor::start(vec![limit, says("here")]).await;
+    let world = World::new(Policy { back_off: Duration::from_secs(3600), ..Policy::default() });
+    world.add("a", &vendor.url);
+    assert_eq!(world.ask().await.expect("it answers").answer.text, "here");
+    assert_eq!(world.standing("a"), SourceStanding::Ready);
+}
+
+#[tokio::test]
 async fn a_refused_key_disables_the_source_until_the_key_changes() {
     let refused = || error(401, &format!("{{\"error\":{{\"message\":\"Incorrect API key provided: {KEY}\"}}}}"));
     let vendor = Vendor::start(vec![refused(), says("welcome")]).await;

@@ -1,9 +1,11 @@
 //! What the user is told of everything that goes wrong.
 
+use std::time::{Duration, Instant};
+
 use homeagent_providers::SourceStanding;
 use homeagent_types::model::FailureClass;
 
-use crate::vendor::{Ending, Reply, Vendor, error, json, says, text};
+use crate::vendor::{Ending, Reply, Vendor, end, error, json, says, text};
 use crate::world::{KEY, World, hasty};
 
 async fn told(reply: Reply) -> (String, Vec<FailureClass>) {
@@ -80,6 +82,23 @@ async fn what_is_lost_after_the_finish_does_not_matter() {
     let world = World::new(hasty());
     world.add("a", &vendor.url);
     assert_eq!(world.ask().await.expect("it answers").answer.text, "all");
+}
+
+#[tokio::test]
+async fn pings_after_the_finish_do_not_withhold_the_answer() {
+    let finish = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n".to_owned();
+    let stream = |last: String| Reply::Stream { pieces: vec![text("all"), last], ending: Ending::Pinging };
+    let vendor = Vendor::start(vec![stream(finish), stream(end())]).await;
+    let world = World::new(hasty());
+    world.add("a", &vendor.url);
+    // The usage may still come, so a finish alone is waited after, but not for ever.
+    let patience = Duration::from_secs(30);
+    let completion = tokio::time::timeout(patience, world.ask()).await.expect("it is handed out");
+    assert_eq!(completion.expect("it answers").answer.text, "all");
+    // After the vendor's own mark of the end nothing is waited for.
+    let start = Instant::now();
+    assert_eq!(world.ask().await.expect("it answers").answer.text, "all");
+    assert!(start.elapsed() < Duration::from_millis(1_800), "{:?}", start.elapsed());
 }
 
 #[tokio::test]

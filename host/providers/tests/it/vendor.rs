@@ -25,6 +25,8 @@ pub(crate) enum Ending {
     Broken,
     /// The vendor falls silent and waits for the other side to go.
     Silent,
+    /// The vendor, or a proxy before it, sends comments until the other side goes.
+    Pinging,
 }
 
 /// The vendor. It stops with the test.
@@ -87,6 +89,11 @@ async fn serve(mut stream: TcpStream, reply: Reply, seen: Arc<Mutex<Vec<String>>
             }
             if matches!(ending, Ending::Proper) {
                 let _ = stream.write_all(b"0\r\n\r\n").await;
+            }
+            if matches!(ending, Ending::Pinging) {
+                while stream.write_all(b"8\r\n: ping\n\n\r\n").await.is_ok() {
+                    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+                }
             }
             matches!(ending, Ending::Silent)
         }
