@@ -18,10 +18,11 @@ mod token;
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, UnixListener};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -77,24 +78,55 @@ pub enum StartError {
     },
 }
 
-impl Gateway {
-    /// Listens on both transports. When this returns, clients can connect.
+/// The gateway's listeners, before anything is served there: clients that come meanwhile wait.
+///
+/// Whatever may keep the gateway from serving shows when they are opened, so a daemon opens them before it begins work
+/// that it could not end.
+pub struct Doors {
+    unix: UnixListener,
+    seat: Seat,
+    token: Token,
+    tcp: TcpListener,
+    addr: SocketAddr,
+}
+
+impl Doors {
+    /// Opens the unix socket in the data folder, and `listen`, `HOST:PORT`; port 0 takes any that is free.
     ///
     /// # Errors
     ///
     /// Sentences that say what to do: a daemon that serves this home already, an address in use, files that can't be
     /// made.
-    pub async fn start(parts: Parts) -> Result<Self, StartError> {
+    pub async fn open(home: &Path, listen: &str) -> Result<Self, StartError> {
         // The socket first: it says whether a daemon is there already.
-        let (unix, seat) = socket::take(&parts.home)?;
-        let token = Token::open(&parts.home)?;
-        let address = parts.listen.clone();
-        let tcp = TcpListener::bind(&address).await;
+        let (unix, seat) = socket::take(home)?;
+        let token = Token::open(home)?;
+        let address = listen.to_owned();
+        let tcp = TcpListener::bind(listen).await;
         let bound = tcp.and_then(|tcp| Ok((tcp.local_addr()?, tcp)));
         let (addr, tcp) = bound.map_err(|source| match source.kind() {
             io::ErrorKind::AddrInUse => StartError::InUse { address },
             _ => StartError::Listen { address, source },
         })?;
+        Ok(Self { unix, seat, token, tcp, addr })
+    }
+}
+
+impl Gateway {
+    /// Listens on both transports and serves. When this returns, clients can connect.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Doors::open`].
+    pub async fn start(parts: Parts) -> Result<Self, StartError> {
+        let doors = Doors::open(&parts.home, &parts.listen).await?;
+        Ok(Self::serve(doors, parts))
+    }
+
+    /// Serves at doors that are open already.
+    #[must_use]
+    pub fn serve(doors: Doors, parts: Parts) -> Self {
+        let Doors { unix, seat, token, tcp, addr } = doors;
         let house = House { stopping: CancellationToken::new(), tasks: TaskTracker::new() };
         let core = Arc::new(core::Core {
             parts,
@@ -107,7 +139,7 @@ impl Gateway {
         house.serve_network(tcp, &routes::api(&core));
         house.serve_local(unix, &routes::api_and_channels(&core));
         tracing::info!(%addr, "gateway serves");
-        Ok(Self { addr, house, _seat: seat })
+        Self { addr, house, _seat: seat }
     }
 
     /// Where the TCP side listens.

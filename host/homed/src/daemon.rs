@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use homeagent_agent::Agent;
-use homeagent_gateway::Gateway;
+use homeagent_gateway::{Doors, Gateway};
 use homeagent_journal::{Journal, JournalError};
 use homeagent_providers::{Policy, Providers};
 use homeagent_runtime::{Bundled, Runtime, RuntimeError};
@@ -99,6 +99,12 @@ impl Daemon {
         logging::start(home, &level, quiet);
         tracing::info!(version = env!("CARGO_PKG_VERSION"), home = %home.display(), "starting");
         let Stores { settings, secrets, sources, bindings, grants, journal } = stores;
+        let listen = match listen {
+            Some(listen) => listen,
+            None => settings.text("core.gateway.listen")?,
+        };
+        // Before the agent takes up what the last stop left waiting: a port in use would cut that work off again.
+        let doors = Doors::open(home, &listen).await?;
         let runtime = Runtime::new(homeagent_runtime::Parts {
             settings: settings.clone(),
             grants,
@@ -131,11 +137,7 @@ impl Daemon {
         .await?;
         let mind: Arc<dyn Mind> = Arc::clone(&agent) as _;
         runtime.bind(Arc::downgrade(&mind));
-        let listen = match listen {
-            Some(listen) => listen,
-            None => settings.text("core.gateway.listen")?,
-        };
-        let gateway = Gateway::start(homeagent_gateway::Parts {
+        let parts = homeagent_gateway::Parts {
             home: home.clone(),
             listen,
             settings,
@@ -147,8 +149,8 @@ impl Daemon {
             plugins: Arc::new(runtime.clone()),
             adapters,
             listeners: Arc::new(runtime.clone()),
-        })
-        .await?;
+        };
+        let gateway = Gateway::serve(doors, parts);
         Ok(Self { gateway, agent, runtime, journal, _lock: lock })
     }
 

@@ -196,6 +196,18 @@ mod tests {
     }
 
     #[test]
+    fn a_plugin_that_was_granted_nothing_takes_nobody_s_names() {
+        let registrations = Registrations::default();
+        let (_one, stranger) = grants("stranger");
+        stranger.ask(["tools", "output", "listen"].map(String::from), false);
+        let (_two, cli) = grants("cli");
+        registrations.put("stranger", Arc::new(descriptor("stranger", "add", "cli", "chat")), stranger).expect("free");
+        registrations.put("cli", Arc::new(descriptor("cli", "add", "cli", "chat")), cli).expect("still free");
+        assert_eq!(registrations.listener("chat").as_deref(), Some("cli"));
+        assert!(registrations.clash("stranger").is_err(), "a grant comes too late now");
+    }
+
+    #[test]
     fn a_name_that_is_taken_is_refused_with_both_owners_and_nothing_changes() {
         let registrations = Registrations::default();
         let (_one, first) = grants("first");

@@ -1,7 +1,7 @@
 //! New code in an old slot.
 
-use homeagent_types::CallError;
 use homeagent_types::ports::{PluginAdmin, Plugins};
+use homeagent_types::{CallError, Role};
 
 use crate::house;
 
@@ -74,6 +74,22 @@ async fn taking_a_grant_away_works_at_once() {
     assert!(house.tools().is_empty(), "a reload gives nothing back");
     let error = house.runtime.grant("counter", "tolls").await.expect_err("no such capability").to_string();
     assert!(error.contains("tools"), "{error}");
+}
+
+#[tokio::test]
+async fn an_event_lends_nobody_the_rights_of_the_turn_it_tells_of() {
+    let house = house::with(&["events"]).await;
+    let payload = serde_json::json!({ "call": "an_owners_tool" });
+    house.runtime.publish("agent_llm_chain", payload, house::cause(1_000));
+    let called = loop {
+        let called = house.mind.called.lock().expect("no panic").clone();
+        if !called.is_empty() {
+            break called;
+        }
+        tokio::task::yield_now().await;
+    };
+    let (caller, _, cause) = &called[0];
+    assert_eq!((caller.as_str(), cause.principal.role), ("events", Role::Plugin));
 }
 
 #[tokio::test]

