@@ -381,5 +381,6 @@ pub(crate) fn assistant(text: String) -> Message {
 }
 
 fn is_overflow(failure: &ModelsFailure) -> bool {
-    failure.tried.last().is_some_and(|(_, failure)| failure.class == FailureClass::ContextOverflow)
+    // Not the last alone: a backup that could not even be asked says nothing of the window.
+    failure.tried.iter().any(|(_, failure)| failure.class == FailureClass::ContextOverflow)
 }
