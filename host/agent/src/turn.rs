@@ -20,7 +20,7 @@ use crate::core::{self, Core};
 use crate::interrupt::{Control, MARK, Stop};
 use crate::outputs::{self, Route};
 use crate::prompt;
-use crate::queue::{Batch, Queued, merged};
+use crate::queue::{Batch, merged};
 use crate::record::Record;
 use crate::result::TurnResult;
 use crate::sending::Reply;
@@ -242,8 +242,8 @@ impl Turn {
 
     /// Puts the interrupts that have arrived before the next model call.
     pub(crate) async fn take_mail(&mut self) -> Result<(), Ended> {
-        for item in self.control.drain() {
-            let Some(input) = self.admit_mail(item).await? else { continue };
+        while let Some(input) = self.control.mail() {
+            let Some(input) = self.admit_mail(input).await? else { continue };
             let message = prompt::user_message(&input, MARK);
             self.add(message, json!({ INPUT_ID: input.id, "interrupt": true })).await?;
         }
@@ -251,18 +251,11 @@ impl Turn {
     }
 
     /// An interrupt passes `on_input` like any input; what is refused there does not reach the model.
-    async fn admit_mail(&mut self, item: Queued) -> Result<Option<Input>, Ended> {
-        let input = item.input;
-        let by = input.principal.to_string();
-        let conversation = input.conversation.to_string();
-        let ids = [input.id.clone()];
-        // The input is taken by a run of its own that ends here: the journal knows no way to join another.
-        let joined = Record::begin(&self.core.journal, &conversation, &input.audience, &by, &ids).await?;
-        let result = TurnResult { finish: "joined".to_owned(), run: self.result.run.clone(), ..TurnResult::default() };
-        joined.finish(RunStatus::Completed, &result).await?;
-        self.record.event(EventKind::Interrupted, json!({ INPUT_ID: input.id, "by": by })).await?;
+    async fn admit_mail(&mut self, input: Input) -> Result<Option<Input>, Ended> {
+        let verdict = self.stage(Stage::OnInput, StageData::Input(input.clone())).await?;
+        // Only now it is taken: a turn that was ended meanwhile leaves it to the next.
+        self.join(&input).await?;
         let route = Route { conversation: input.conversation.clone(), reply_route: input.reply_route.clone() };
-        let verdict = self.stage(Stage::OnInput, StageData::Input(input)).await?;
         let (kind, text) = match verdict.ending {
             None => {
                 let StageData::Input(input) = verdict.data else { return Ok(None) };
@@ -275,6 +268,20 @@ impl Turn {
         // A failure is in the journal and the log; the turn goes on.
         let _ = outputs::deliver(&*self.core.plugins, &self.record, output, &self.cause()).await;
         Ok(None)
+    }
+
+    /// Takes an interrupt into this turn. It is taken by a run of its own that ends here: the journal knows no way to
+    /// join another.
+    async fn join(&mut self, input: &Input) -> Result<(), Ended> {
+        let by = input.principal.to_string();
+        let conversation = input.conversation.to_string();
+        let ids = [input.id.clone()];
+        let joined = Record::begin(&self.core.journal, &conversation, &input.audience, &by, &ids).await?;
+        self.control.settle();
+        let result = TurnResult { finish: "joined".to_owned(), run: self.result.run.clone(), ..TurnResult::default() };
+        joined.finish(RunStatus::Completed, &result).await?;
+        self.record.event(EventKind::Interrupted, json!({ INPUT_ID: input.id, "by": by })).await?;
+        Ok(())
     }
 
     /// Where the input came from.
