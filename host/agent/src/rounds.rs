@@ -47,11 +47,7 @@ impl Turn {
     pub(crate) async fn round(&mut self) -> Result<Option<Answer>, Ended> {
         let completion = match self.ask().await? {
             Asked::Interrupted | Asked::Shortened => return Ok(None),
-            Asked::CutText(text) => {
-                let message = assistant(format!("{text}{UNFINISHED}"));
-                self.add(message, json!({ "unfinished": true })).await?;
-                return Ok(Some(Answer { text, finish: "length" }));
-            }
+            Asked::CutText(text) => return self.cut_words(text).await.map(Some),
             Asked::Answered(completion) => *completion,
         };
         let Completion { source, adapter, model, answer: said } = completion;
@@ -86,6 +82,19 @@ impl Turn {
             return self.last_words(text, had_calls, said.finish).await.map(Some);
         }
         self.use_tools(text, &calls).await
+    }
+
+    /// The answer of a model whose text was cut. It is judged like any other.
+    async fn cut_words(&mut self, text: String) -> Result<Answer, Ended> {
+        let round = self.result.tool_rounds + 1;
+        let answer = ModelAnswer { text: text.clone(), reasoning: String::new(), calls: Vec::new(), round };
+        let verdict = self.stage(Stage::PostAction, StageData::Answer(answer)).await?;
+        proceed(verdict.ending)?;
+        let text = if let StageData::Answer(left) = verdict.data { left.text } else { text };
+        if !text.is_empty() {
+            self.add(assistant(format!("{text}{UNFINISHED}")), json!({ "unfinished": true })).await?;
+        }
+        self.last_words(text, false, Some(FinishReason::Length)).await
     }
 
     fn may_go_on(&self) -> bool {
