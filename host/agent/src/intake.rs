@@ -233,3 +233,16 @@ pub(crate) async fn tell(core: &Core, input: &Input, code: &str, text: &str) {
         Err(error) => tracing::error!(%error, code, "a notice could not be recorded, and is not sent"),
     }
 }
+
+/// Sends a notice once, although the journal can't record it.
+pub(crate) async fn tell_unrecorded(core: &Core, input: &Input, code: &str, text: String) {
+    let offers = core.plugins.offers();
+    let Some(offer) = offers.channel(&input.conversation.channel) else { return };
+    let route = Route { conversation: input.conversation.clone(), reply_route: input.reply_route.clone() };
+    let cause = core::cause(None, &input.conversation, &input.audience, input.principal.clone(), NOTICE_DEADLINE);
+    let output = route.output(None, OutputKind::Notice(code.to_owned()), text);
+    let sent = core.plugins.deliver(&offer.plugin, output, cause);
+    if !matches!(tokio::time::timeout(NOTICE_DEADLINE, sent).await, Ok(Ok(_))) {
+        tracing::warn!(code, "a notice was not delivered");
+    }
+}

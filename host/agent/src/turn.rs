@@ -63,6 +63,16 @@ pub(crate) enum BeginError {
     Settings(#[from] SettingsError),
 }
 
+impl BeginError {
+    /// Whether it may pass: a full disk, a busy database. An input that does not wait any more never will again.
+    pub(crate) fn may_pass(&self) -> bool {
+        match self {
+            BeginError::Journal(error) => matches!(error, JournalError::Database(_) | JournalError::Closed),
+            BeginError::Settings(_) => true,
+        }
+    }
+}
+
 /// A turn under way. It alone writes its conversation's window.
 pub(crate) struct Turn {
     pub(crate) core: Arc<Core>,
@@ -111,16 +121,15 @@ pub(crate) async fn guard<T>(control: &Control, deadline: Instant, work: impl Fu
 }
 
 impl Turn {
-    /// Begins a run for a batch. Those who wait for it are handed back where that fails.
+    /// Begins a run for a batch. It is handed back where that fails.
     pub(crate) async fn begin(
         core: &Arc<Core>,
         control: &Arc<Control>,
         batch: Batch,
-    ) -> Result<Self, (BeginError, Vec<Watcher>)> {
+    ) -> Result<Self, (BeginError, Batch)> {
         let Batch { conversation, items } = batch;
         let input = merged(&items).unwrap_or_else(|| unreachable!("a batch is never empty"));
         let ids: Vec<String> = items.iter().map(|item| item.input.id.clone()).collect();
-        let watchers: Vec<Watcher> = items.into_iter().filter_map(|item| item.watcher).collect();
         let opened = async {
             let limits = Limits::read(&core.settings)?;
             let principal = input.principal.to_string();
@@ -129,8 +138,10 @@ impl Turn {
         };
         let (limits, record) = match opened.await {
             Ok(opened) => opened,
-            Err(error) => return Err((error, watchers)),
+            Err(error) => return Err((error, Batch { conversation, items })),
         };
+        // Their places in the queue are free from here on.
+        let watchers: Vec<Watcher> = items.into_iter().filter_map(|item| item.watcher).collect();
         let run = record.run.clone().unwrap_or_default();
         control.begun(run.clone());
         tracing::info!(run, conversation, inputs = ids.len(), "turn began");

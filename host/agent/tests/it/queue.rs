@@ -217,7 +217,7 @@ async fn a_stop_flushes_what_waits_and_cuts_what_runs() {
     let events = home.journal.session_events(&session, true, 0, 100).await.unwrap();
     assert!(events.iter().any(|event| event.kind == EventKind::InputFlushed && event.payload["input_id"] == waiting));
     let late = home.agent.submit("cli", None, said("me", "too late")).await;
-    assert!(matches!(late, Err(CallError::Other(_))), "{late:?}");
+    assert_eq!(late, Err(CallError::NotLive));
     // What was flushed is not taken again.
     let recovery = home.journal.recover().await.unwrap();
     assert!(recovery.pending_inputs.is_empty() && recovery.failed_runs.is_empty());
@@ -253,4 +253,28 @@ async fn inputs_that_no_run_took_are_taken_at_the_next_start() {
     asked.end(answer("here I am"));
     assert_eq!(soon(home.plugins.next_output()).await.text, "here I am");
     drop((agent, model));
+}
+
+#[tokio::test]
+async fn a_turn_that_can_not_begin_is_tried_again() {
+    let home = Home::new().await;
+    home.break_table("runs");
+    home.say("me", "hello").await;
+    let output = soon(home.plugins.next_output()).await;
+    assert_eq!(output.kind, OutputKind::Notice("waiting".to_owned()));
+    let mut asked = home.ask("hello too").await;
+    home.mend();
+    let mut said = Vec::new();
+    for _ in 0..2 {
+        let model = soon(home.models.next()).await;
+        said.extend(model.said());
+        model.end(answer("hi"));
+    }
+    said.sort();
+    assert_eq!(said, ["hello", "hello too"]);
+    assert_eq!(finished(&mut asked).await.reply, "hi", "who waits goes on waiting");
+    let output = soon(home.plugins.next_output()).await;
+    assert_eq!((output.text.as_str(), output.kind), ("hi", OutputKind::Reply));
+    soon(home.agent.shutdown()).await;
+    assert!(home.plugins.rest().await.is_empty(), "told once");
 }
