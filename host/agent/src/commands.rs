@@ -129,7 +129,7 @@ async fn carry_out(
         let run = record.run.clone();
         let output = route.output(run.as_deref(), OutputKind::Reply, reply);
         let cause = core::cause(run, &input.conversation, &input.audience, input.principal.clone(), DEADLINE);
-        if let Err(error) = outputs::deliver(&*core.plugins, &record, output, &cause).await {
+        if let Err(error) = outputs::deliver(core, &record, output, &cause).await {
             result.error = Some(TurnError { code: "not-delivered".to_owned(), text: error.to_string() });
         }
     }

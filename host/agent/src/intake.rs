@@ -229,7 +229,7 @@ pub(crate) async fn tell(core: &Core, input: &Input, code: &str, text: &str) {
     let output = route.output(None, OutputKind::Notice(code.to_owned()), text.to_owned());
     match Record::beside(&core.journal, &conversation, &input.audience, None).await {
         // A failure is in the journal and the log.
-        Ok(record) => drop(outputs::deliver(&*core.plugins, &record, output, &cause).await),
+        Ok(record) => drop(outputs::deliver(core, &record, output, &cause).await),
         Err(error) => tracing::error!(%error, code, "a notice could not be recorded, and is not sent"),
     }
 }

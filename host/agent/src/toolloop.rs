@@ -264,9 +264,8 @@ impl Workshop<'_> {
                     self.core.plugins.call_tool(plugin, &call.name, arguments, cause).await
                 }
                 None => {
-                    let plugins = &*self.core.plugins;
                     let offers = &self.stages.offers;
-                    let desk = Desk { plugins, offers, record: self.record, reply: self.reply };
+                    let desk = Desk { core: self.core, offers, record: self.record, reply: self.reply };
                     desk.run(&tool.action, args, &cause).await
                 }
             }

@@ -277,7 +277,7 @@ impl Turn {
         };
         let output = route.output(self.record.run.as_deref(), kind, text);
         // A failure is in the journal and the log; the turn goes on.
-        let _ = outputs::deliver(&*self.core.plugins, &self.record, output, &self.cause()).await;
+        let _ = outputs::deliver(&self.core, &self.record, output, &self.cause()).await;
         Ok(None)
     }
 
