@@ -68,6 +68,16 @@ pub(crate) async fn deliver(
     apart(core, record, output, cause, &RETRIES).await
 }
 
+/// As [`deliver`], but a channel that can't take it now is not asked again.
+pub(crate) async fn deliver_at_once(
+    core: &Core,
+    record: &Record,
+    output: Output,
+    cause: &Cause,
+) -> Result<Receipt, DeliveryError> {
+    apart(core, record, output, cause, &[]).await
+}
+
 /// In a task of its own: a turn that is stopped in the middle would leave a message of which nobody knows whether it
 /// was sent.
 async fn apart(

@@ -1,7 +1,10 @@
+use std::sync::Arc;
+
 use homeagent_journal::EventKind;
 use homeagent_settings::Settings;
 use homeagent_types::ports::Mind;
 use homeagent_types::{Accepted, CallError, OutputKind, Peer, now};
+use tokio::sync::Barrier;
 
 use crate::fake::{FakePlugins, answer, channel};
 use crate::home::{Home, finished, said, soon};
@@ -277,4 +280,30 @@ async fn a_turn_that_can_not_begin_is_tried_again() {
     assert_eq!((output.text.as_str(), output.kind), ("hi", OutputKind::Reply));
     soon(home.agent.shutdown()).await;
     assert!(home.plugins.rest().await.is_empty(), "told once");
+}
+
+#[tokio::test]
+async fn those_whose_inputs_are_flushed_are_told_at_the_same_time() {
+    let home = narrow().await;
+    home.say("busy", "runs").await;
+    let model = soon(home.models.next()).await;
+    home.say("me", "waits").await;
+    home.say("ann", "waits").await;
+    // Each notice is taken only when the other is there, and the turn that runs ends only after both.
+    *home.plugins.together.lock().unwrap() = Some(Arc::new(Barrier::new(2)));
+    let agent = Arc::clone(&home.agent);
+    let stopping = tokio::spawn(async move { agent.shutdown().await });
+    let mut told = Vec::new();
+    for _ in 0..2 {
+        let output = soon(home.plugins.next_output()).await;
+        assert_eq!(output.kind, OutputKind::Notice("shutting-down".to_owned()));
+        told.push(output.conversation.to_string());
+    }
+    told.sort();
+    assert_eq!(told, ["cli:ann", "cli:me"]);
+    *home.plugins.together.lock().unwrap() = None;
+    model.end(answer("in time"));
+    assert_eq!(soon(home.plugins.next_output()).await.text, "in time");
+    soon(stopping).await.unwrap();
+    assert!(home.journal.recover().await.unwrap().pending_inputs.is_empty());
 }
