@@ -93,17 +93,27 @@ async fn carry_out(
     let (_, name, least, _) = command.row();
     let allowed = input.principal.role >= least;
     let mut silent = false;
+    let mut status = RunStatus::Completed;
     let reply = if !allowed {
         format!("{name} needs the role {}.", least.as_str())
     } else {
         match command {
             Command::Help => help(input.principal.role),
-            Command::Status => status(core),
+            Command::Status => report(core),
             Command::Model => model(core),
             Command::New => {
-                core.contexts.take(&conversation);
-                core.journal.new_session(&conversation).await?;
-                "A new beginning: I no longer look at what was said here before.".to_owned()
+                match core.journal.new_session(&conversation).await {
+                    Ok(_) => {
+                        // Only now: as long as the session goes on, so does what is known of it.
+                        core.contexts.take(&conversation);
+                        "A new beginning: I no longer look at what was said here before.".to_owned()
+                    }
+                    Err(error) => {
+                        tracing::error!(%error, "a session could not be begun");
+                        status = RunStatus::Failed;
+                        format!("I can't begin anew, so I go on as before: {error}")
+                    }
+                }
             }
             Command::Stop => {
                 let (stopped, text) = stop(core, input);
@@ -121,6 +131,10 @@ async fn carry_out(
         finish: "command".to_owned(),
         ..TurnResult::default()
     };
+    if status == RunStatus::Failed {
+        result.finish = "failed".to_owned();
+        result.error = Some(TurnError { code: "journal".to_owned(), text: reply.clone() });
+    }
     if !allowed {
         result.error = Some(TurnError { code: "refused".to_owned(), text: reply.clone() });
     }
@@ -133,7 +147,7 @@ async fn carry_out(
             result.error = Some(TurnError { code: "not-delivered".to_owned(), text: error.to_string() });
         }
     }
-    let finished = record.finish(RunStatus::Completed, &result).await;
+    let finished = record.finish(status, &result).await;
     if let Some(watcher) = watcher {
         watcher.finish(result);
     }
@@ -146,7 +160,7 @@ fn help(role: Role) -> String {
     format!("Just write to me. I also know these words:\n{}", lines.join("\n"))
 }
 
-fn status(core: &Core) -> String {
+fn report(core: &Core) -> String {
     let queued = core.queue().len();
     let running = core.turns().len();
     let ended = core.turns_ended.load(Ordering::Relaxed);

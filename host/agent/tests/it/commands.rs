@@ -1,3 +1,4 @@
+use homeagent_journal::RunStatus;
 use homeagent_types::OutputKind;
 
 use crate::fake::answer;
@@ -78,4 +79,20 @@ async fn guests_have_only_their_own() {
     home.say("stranger", "/stop").await;
     soon(model.cancelled()).await;
     assert_eq!(soon(home.plugins.next_output()).await.kind, OutputKind::Notice("stopped".to_owned()));
+}
+
+#[tokio::test]
+async fn new_that_fails_says_so_and_changes_nothing() {
+    let home = Home::new().await;
+    home.turn("one", vec![answer("1")]).await;
+    home.break_table("sessions");
+    let result = home.turn("/new", vec![]).await;
+    assert_eq!((result.finish.as_str(), result.error.unwrap().code.as_str()), ("failed", "journal"));
+    home.mend();
+    assert_eq!(home.journal.run(&result.run).await.unwrap().unwrap().status, RunStatus::Failed);
+    let mut asked = home.ask("two").await;
+    let model = soon(home.models.next()).await;
+    assert_eq!(model.said(), ["one", "two"]);
+    model.end(answer("2"));
+    finished(&mut asked).await;
 }
