@@ -4,11 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use homeagent_journal::{JournalError, RunStatus};
+use homeagent_journal::{EventKind, INPUT_ID, JournalError, RunStatus};
 use homeagent_types::{Input, OutputKind, Payload, Role};
+use serde_json::json;
 
 use crate::core::{self, Core};
-use crate::interrupt::{Stop, may_stop};
+use crate::intake;
+use crate::interrupt::{Control, Stop, may_stop};
 use crate::outputs::{self, Route};
 use crate::queue::Queued;
 use crate::record::Record;
@@ -116,10 +118,22 @@ async fn carry_out(
                 }
             }
             Command::Stop => {
-                let (stopped, text) = stop(core, input);
-                // The turn itself says that it was stopped.
-                silent = stopped;
-                text
+                // A turn that has not begun has nothing to stop: what it is to work on waits still.
+                match core.turn_in(&conversation).filter(|turn| !turn.run().is_empty()) {
+                    Some(turn) => {
+                        let (stopped, text) = stop(&turn, input);
+                        // The turn itself says that it was stopped.
+                        silent = stopped;
+                        text
+                    }
+                    None => match withdraw(core, &record, input).await {
+                        Ok(text) => text,
+                        Err(error) => {
+                            status = RunStatus::Failed;
+                            format!("I can't write my journal, so nothing was withdrawn: {error}")
+                        }
+                    },
+                }
             }
         }
     };
@@ -179,11 +193,37 @@ fn model(core: &Core) -> String {
     }
 }
 
-/// Ends the turn in the input's conversation, if its sender may; says what came of it.
-fn stop(core: &Core, input: &Input) -> (bool, String) {
-    let Some(turn) = core.turn_in(&input.conversation.to_string()) else {
-        return (false, "Nothing is running here.".to_owned());
+/// Takes back what the sender has waiting in the conversation; says what came of it.
+async fn withdraw(core: &Arc<Core>, record: &Record, input: &Input) -> Result<String, JournalError> {
+    let items = core.queue().withdraw(&input.conversation.to_string(), &input.principal);
+    if items.is_empty() {
+        return Ok("Nothing is running here.".to_owned());
+    }
+    let by = input.principal.to_string();
+    let event = |item: &Queued| {
+        let payload = json!({ INPUT_ID: item.input.id, "code": "stopped", "by": by });
+        record.about(EventKind::InputRefused, payload)
     };
+    if let Err(error) = core.journal.append_all(items.iter().map(event).collect()).await {
+        intake::requeue(core, items);
+        core.wake.notify_one();
+        return Err(error);
+    }
+    let text = format!("Nothing was running here. Withdrawn before I began: {} of yours that waited.", items.len());
+    for watcher in items.into_iter().filter_map(|item| item.watcher) {
+        let error = TurnError { code: "stopped".to_owned(), text: "Withdrawn before I began.".to_owned() };
+        watcher.finish(TurnResult {
+            session: record.session.clone(),
+            finish: "stopped".to_owned(),
+            error: Some(error),
+            ..TurnResult::default()
+        });
+    }
+    Ok(text)
+}
+
+/// Ends a turn, if the input's sender may; says what came of it.
+fn stop(turn: &Control, input: &Input) -> (bool, String) {
     if !may_stop(&input.principal, &turn.principal()) {
         return (false, "This was asked by somebody else; a guest may only stop their own.".to_owned());
     }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
-use homeagent_types::{Input, Payload, Role};
+use homeagent_types::{Input, Payload, Principal, Role};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
@@ -120,6 +120,21 @@ impl Queue {
         let pause = before.map_or(SHORTEST_PAUSE, |pause| (pause * 2).min(LONGEST_PAUSE));
         self.held.insert(conversation, Held { until: Instant::now() + pause, pause });
         Ok(before.is_none())
+    }
+
+    /// Takes out what this person has waiting in a conversation.
+    pub(crate) fn withdraw(&mut self, conversation: &str, whose: &Principal) -> Vec<Queued> {
+        let Some(lane) = self.lanes.get_mut(conversation) else { return Vec::new() };
+        let (own, others) = std::mem::take(&mut lane.items).into_iter().partition::<VecDeque<_>, _>(|item| {
+            let by = &item.input.principal;
+            by.namespace == whose.namespace && by.user == whose.user
+        });
+        lane.items = others;
+        if lane.items.is_empty() {
+            self.lanes.remove(conversation);
+            self.held.remove(conversation);
+        }
+        own.into()
     }
 
     /// A turn has begun there: its lane is not held any more.
