@@ -4,11 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use homeagent_journal::{JournalError, RunStatus};
+use homeagent_journal::{EventKind, INPUT_ID, JournalError, RunStatus};
 use homeagent_types::{Input, OutputKind, Payload, Role};
+use serde_json::json;
 
 use crate::core::{self, Core};
-use crate::interrupt::{Stop, may_stop};
+use crate::intake;
+use crate::interrupt::{Control, Stop, may_stop};
 use crate::outputs::{self, Route};
 use crate::queue::Queued;
 use crate::record::Record;
@@ -93,23 +95,45 @@ async fn carry_out(
     let (_, name, least, _) = command.row();
     let allowed = input.principal.role >= least;
     let mut silent = false;
+    let mut status = RunStatus::Completed;
     let reply = if !allowed {
         format!("{name} needs the role {}.", least.as_str())
     } else {
         match command {
             Command::Help => help(input.principal.role),
-            Command::Status => status(core),
+            Command::Status => report(core),
             Command::Model => model(core),
             Command::New => {
-                core.contexts.take(&conversation);
-                core.journal.new_session(&conversation).await?;
-                "A new beginning: I no longer look at what was said here before.".to_owned()
+                match core.journal.new_session(&conversation).await {
+                    Ok(_) => {
+                        // Only now: as long as the session goes on, so does what is known of it.
+                        core.contexts.take(&conversation);
+                        "A new beginning: I no longer look at what was said here before.".to_owned()
+                    }
+                    Err(error) => {
+                        tracing::error!(%error, "a session could not be begun");
+                        status = RunStatus::Failed;
+                        format!("I can't begin anew, so I go on as before: {error}")
+                    }
+                }
             }
             Command::Stop => {
-                let (stopped, text) = stop(core, input);
-                // The turn itself says that it was stopped.
-                silent = stopped;
-                text
+                // A turn that has not begun has nothing to stop: what it is to work on waits still.
+                match core.turn_in(&conversation).filter(|turn| !turn.run().is_empty()) {
+                    Some(turn) => {
+                        let (stopped, text) = stop(&turn, input);
+                        // The turn itself says that it was stopped.
+                        silent = stopped;
+                        text
+                    }
+                    None => match withdraw(core, &record, input).await {
+                        Ok(text) => text,
+                        Err(error) => {
+                            status = RunStatus::Failed;
+                            format!("I can't write my journal, so nothing was withdrawn: {error}")
+                        }
+                    },
+                }
             }
         }
     };
@@ -121,6 +145,10 @@ async fn carry_out(
         finish: "command".to_owned(),
         ..TurnResult::default()
     };
+    if status == RunStatus::Failed {
+        result.finish = "failed".to_owned();
+        result.error = Some(TurnError { code: "journal".to_owned(), text: reply.clone() });
+    }
     if !allowed {
         result.error = Some(TurnError { code: "refused".to_owned(), text: reply.clone() });
     }
@@ -129,11 +157,11 @@ async fn carry_out(
         let run = record.run.clone();
         let output = route.output(run.as_deref(), OutputKind::Reply, reply);
         let cause = core::cause(run, &input.conversation, &input.audience, input.principal.clone(), DEADLINE);
-        if let Err(error) = outputs::deliver(&*core.plugins, &record, output, &cause).await {
+        if let Err(error) = outputs::deliver(core, &record, output, &cause).await {
             result.error = Some(TurnError { code: "not-delivered".to_owned(), text: error.to_string() });
         }
     }
-    let finished = record.finish(RunStatus::Completed, &result).await;
+    let finished = record.finish(status, &result).await;
     if let Some(watcher) = watcher {
         watcher.finish(result);
     }
@@ -146,7 +174,7 @@ fn help(role: Role) -> String {
     format!("Just write to me. I also know these words:\n{}", lines.join("\n"))
 }
 
-fn status(core: &Core) -> String {
+fn report(core: &Core) -> String {
     let queued = core.queue().len();
     let running = core.turns().len();
     let ended = core.turns_ended.load(Ordering::Relaxed);
@@ -165,11 +193,37 @@ fn model(core: &Core) -> String {
     }
 }
 
-/// Ends the turn in the input's conversation, if its sender may; says what came of it.
-fn stop(core: &Core, input: &Input) -> (bool, String) {
-    let Some(turn) = core.turn_in(&input.conversation.to_string()) else {
-        return (false, "Nothing is running here.".to_owned());
+/// Takes back what the sender has waiting in the conversation; says what came of it.
+async fn withdraw(core: &Arc<Core>, record: &Record, input: &Input) -> Result<String, JournalError> {
+    let items = core.queue().withdraw(&input.conversation.to_string(), &input.principal);
+    if items.is_empty() {
+        return Ok("Nothing is running here.".to_owned());
+    }
+    let by = input.principal.to_string();
+    let event = |item: &Queued| {
+        let payload = json!({ INPUT_ID: item.input.id, "code": "stopped", "by": by });
+        record.about(EventKind::InputRefused, payload)
     };
+    if let Err(error) = core.journal.append_all(items.iter().map(event).collect()).await {
+        intake::requeue(core, items);
+        core.wake.notify_one();
+        return Err(error);
+    }
+    let text = format!("Nothing was running here. Withdrawn before I began: {} of yours that waited.", items.len());
+    for watcher in items.into_iter().filter_map(|item| item.watcher) {
+        let error = TurnError { code: "stopped".to_owned(), text: "Withdrawn before I began.".to_owned() };
+        watcher.finish(TurnResult {
+            session: record.session.clone(),
+            finish: "stopped".to_owned(),
+            error: Some(error),
+            ..TurnResult::default()
+        });
+    }
+    Ok(text)
+}
+
+/// Ends a turn, if the input's sender may; says what came of it.
+fn stop(turn: &Control, input: &Input) -> (bool, String) {
     if !may_stop(&input.principal, &turn.principal()) {
         return (false, "This was asked by somebody else; a guest may only stop their own.".to_owned());
     }

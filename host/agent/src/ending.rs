@@ -112,7 +112,7 @@ impl Turn {
         }
         let text = self.result.reply.clone();
         let output = route.output(self.record.run.as_deref(), OutputKind::Reply, text);
-        match outputs::deliver(&*self.core.plugins, &self.record, output, &self.cause()).await {
+        match outputs::deliver(&self.core, &self.record, output, &self.cause()).await {
             Ok(_) => Ok(()),
             Err(DeliveryError::Journal(error)) => Err(Ended::Journal(error)),
             Err(error) => {
@@ -147,7 +147,7 @@ impl Turn {
             // The journal is what failed: people are told all the same, once.
             let _ = self.core.plugins.deliver(&offer.plugin, output, self.cause()).await;
         } else {
-            let _ = outputs::deliver(&*self.core.plugins, &self.record, output, &self.cause()).await;
+            let _ = outputs::deliver(&self.core, &self.record, output, &self.cause()).await;
         }
         notice.status
     }
@@ -193,7 +193,7 @@ pub(crate) async fn close_panicked(core: &crate::core::Core, closing: Closing, m
     if core.plugins.offers().channel(&closing.route.conversation.channel).is_some() {
         let kind = OutputKind::Notice("failed".to_owned());
         let output = closing.route.output(closing.record.run.as_deref(), kind, text);
-        let _ = outputs::deliver(&*core.plugins, &closing.record, output, &closing.cause).await;
+        let _ = outputs::deliver(core, &closing.record, output, &closing.cause).await;
     }
     closing.shower.finish(&result);
 }

@@ -3,8 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use homeagent_journal::{Acceptance, EventKind, INPUT_ID, PendingInput};
-use homeagent_types::{Accepted, CallError, Conversation, Input, OutputKind, Principal, Role, Submission, now};
+use futures::future::join_all;
+use homeagent_journal::{Acceptance, EventKind, INPUT_ID, JournalError, PendingInput};
+use homeagent_types::{
+    Accepted, CallError, Cause, Conversation, Input, Output, OutputKind, Principal, Role, Submission, now,
+};
 use serde_json::json;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
@@ -12,7 +15,7 @@ use tokio::time::Instant;
 use crate::commands::{self, Command};
 use crate::core::{self, Core};
 use crate::interrupt::is_urgent_timer;
-use crate::lifecycle::Phase;
+use crate::lifecycle::{self, Phase};
 use crate::outputs::{self, Route};
 use crate::queue::Queued;
 use crate::record::{Record, audience_text};
@@ -145,7 +148,7 @@ async fn take(
     let pushed = core.queue().push(item);
     match pushed {
         Ok(()) => core.wake.notify_one(),
-        Err(item) => flush(core, *item).await,
+        Err(item) => flush(core, vec![*item]).await,
     }
     Ok(accepted)
 }
@@ -183,39 +186,61 @@ pub(crate) fn requeue(core: &Arc<Core>, items: Vec<Queued>) {
     let pushed = core.queue().push_front(items);
     if let Err(items) = pushed {
         let inner = Arc::clone(core);
-        core.tasks.spawn(async move {
-            for item in items {
-                flush(&inner, item).await;
-            }
-        });
+        core.tasks.spawn(async move { flush(&inner, items).await });
     }
 }
 
-/// Ends the waiting of an input because the agent stops; its sender is told.
-pub(crate) async fn flush(core: &Core, item: Queued) {
+/// Ends the waiting of inputs because the agent stops; their senders are told, all at once and only once: what is left
+/// of the agent's time is for the turns that run.
+pub(crate) async fn flush(core: &Core, items: Vec<Queued>) {
+    if items.is_empty() {
+        return;
+    }
     let code = "shutting-down";
     let text = "I am shutting down and did not get to this. Please send it again later.";
-    let Queued { input, watcher, .. } = item;
-    let conversation = input.conversation.to_string();
-    let mut result = TurnResult {
-        finish: code.to_owned(),
-        error: Some(TurnError { code: code.to_owned(), text: text.to_owned() }),
-        ..TurnResult::default()
+    let records = join_all(items.iter().map(|item| {
+        let input = &item.input;
+        async move { Record::beside(&core.journal, &input.conversation.to_string(), &input.audience, None).await }
+    }))
+    .await;
+    let event = |(item, record): (&Queued, &Result<Record, JournalError>)| {
+        let record = record.as_ref().ok()?;
+        Some(record.about(EventKind::InputFlushed, json!({ INPUT_ID: item.input.id, "code": code })))
     };
-    match Record::beside(&core.journal, &conversation, &input.audience, None).await {
-        Ok(record) => {
-            result.session.clone_from(&record.session);
-            let payload = json!({ INPUT_ID: input.id, "code": code });
-            if let Err(error) = record.event(EventKind::InputFlushed, payload).await {
-                tracing::error!(input = input.id, %error, "a flushed input could not be recorded; it is taken again");
-            }
+    // First of all it is recorded: what is not is taken again at the next start.
+    let events = items.iter().zip(&records).filter_map(event).collect();
+    if let Err(error) = core.journal.append_all(events).await {
+        tracing::error!(%error, "flushed inputs could not be recorded; they are taken again");
+    }
+    let mut notices = Vec::new();
+    for (item, record) in items.into_iter().zip(records) {
+        let Queued { input, watcher, .. } = item;
+        let record = record.inspect_err(|error| tracing::error!(input = input.id, %error, "an input could not be flushed"));
+        if let Some(watcher) = watcher {
+            watcher.finish(TurnResult {
+                session: record.as_ref().map(|record| record.session.clone()).unwrap_or_default(),
+                finish: code.to_owned(),
+                error: Some(TurnError { code: code.to_owned(), text: text.to_owned() }),
+                ..TurnResult::default()
+            });
         }
-        Err(error) => tracing::error!(input = input.id, %error, "a waiting input could not be flushed"),
+        if let Ok(record) = record
+            && core.plugins.offers().channel(&input.conversation.channel).is_some()
+        {
+            let (output, cause) = notice(&input, code, text.to_owned());
+            notices.push(async move { outputs::deliver_at_once(core, &record, output, &cause).await });
+        }
     }
-    tell(core, &input, code, text).await;
-    if let Some(watcher) = watcher {
-        watcher.finish(result);
+    if tokio::time::timeout(lifecycle::patience(core), join_all(notices)).await.is_err() {
+        tracing::warn!("not all whose inputs were flushed could be told in time");
     }
+}
+
+/// A notice for where an input came from.
+fn notice(input: &Input, code: &str, text: String) -> (Output, Cause) {
+    let route = Route { conversation: input.conversation.clone(), reply_route: input.reply_route.clone() };
+    let cause = core::cause(None, &input.conversation, &input.audience, input.principal.clone(), NOTICE_DEADLINE);
+    (route.output(None, OutputKind::Notice(code.to_owned()), text), cause)
 }
 
 /// Sends a notice to where an input came from, where a plugin offers that channel.
@@ -224,12 +249,21 @@ pub(crate) async fn tell(core: &Core, input: &Input, code: &str, text: &str) {
         return;
     }
     let conversation = input.conversation.to_string();
-    let route = Route { conversation: input.conversation.clone(), reply_route: input.reply_route.clone() };
-    let cause = core::cause(None, &input.conversation, &input.audience, input.principal.clone(), NOTICE_DEADLINE);
-    let output = route.output(None, OutputKind::Notice(code.to_owned()), text.to_owned());
+    let (output, cause) = notice(input, code, text.to_owned());
     match Record::beside(&core.journal, &conversation, &input.audience, None).await {
         // A failure is in the journal and the log.
-        Ok(record) => drop(outputs::deliver(&*core.plugins, &record, output, &cause).await),
+        Ok(record) => drop(outputs::deliver(core, &record, output, &cause).await),
         Err(error) => tracing::error!(%error, code, "a notice could not be recorded, and is not sent"),
+    }
+}
+
+/// Sends a notice once, although the journal can't record it.
+pub(crate) async fn tell_unrecorded(core: &Core, input: &Input, code: &str, text: String) {
+    let offers = core.plugins.offers();
+    let Some(offer) = offers.channel(&input.conversation.channel) else { return };
+    let (output, cause) = notice(input, code, text);
+    let sent = core.plugins.deliver(&offer.plugin, output, cause);
+    if !matches!(tokio::time::timeout(NOTICE_DEADLINE, sent).await, Ok(Ok(_))) {
+        tracing::warn!(code, "a notice was not delivered");
     }
 }

@@ -3,6 +3,7 @@
 //! An interrupt takes one of three paths. While the model is asked it cancels that call; in either case it is put
 //! before the next model call as a message that begins with [`MARK`]; and where no turn runs, it starts one.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use homeagent_types::{Conversation, Input, Principal, Role, Timestamp, now};
@@ -50,7 +51,7 @@ pub(crate) struct Control {
 struct Inner {
     /// The one with the least rights of all whose words are in the turn.
     principal: Principal,
-    mail: Vec<Queued>,
+    mail: VecDeque<Queued>,
     wants_cancel: bool,
     cancels: u32,
     /// The turn takes no more mail.
@@ -69,7 +70,7 @@ pub(crate) fn is_urgent_timer(input: &Input) -> bool {
 
 impl Control {
     pub(crate) fn new(conversation: Conversation, principal: Principal) -> Self {
-        let inner = Inner { principal, mail: Vec::new(), wants_cancel: false, cancels: 0, closed: false };
+        let inner = Inner { principal, mail: VecDeque::new(), wants_cancel: false, cancels: 0, closed: false };
         Self {
             run: OnceLock::new(),
             reply: OnceLock::new(),
@@ -108,30 +109,35 @@ impl Control {
             return Err(Box::new(item));
         }
         inner.wants_cancel = true;
-        inner.mail.push(item);
+        inner.mail.push_back(item);
         drop(inner);
         self.mail_arrived.notify_one();
         Ok(())
     }
 
-    /// The interrupts that have arrived. Their speakers' rights bound the turn's from now on.
-    pub(crate) fn drain(&self) -> Vec<Queued> {
+    /// The first interrupt that has arrived. Its speaker's rights bound the turn's from now on.
+    ///
+    /// It stays here until [`Control::settle`]: whatever ends the turn before that, it is handed back.
+    pub(crate) fn mail(&self) -> Option<Input> {
         let mut inner = self.inner();
         inner.wants_cancel = false;
-        let mail = std::mem::take(&mut inner.mail);
-        for item in &mail {
-            if item.input.principal.role < inner.principal.role {
-                inner.principal = item.input.principal.clone();
-            }
+        let input = inner.mail.front()?.input.clone();
+        if input.principal.role < inner.principal.role {
+            inner.principal = input.principal.clone();
         }
-        mail
+        Some(input)
     }
 
-    /// Takes no more interrupts; hands back those that were not drained.
+    /// The journal says that the first interrupt was taken.
+    pub(crate) fn settle(&self) {
+        self.inner().mail.pop_front();
+    }
+
+    /// Takes no more interrupts; hands back those that were not settled.
     pub(crate) fn close(&self) -> Vec<Queued> {
         let mut inner = self.inner();
         inner.closed = true;
-        std::mem::take(&mut inner.mail)
+        std::mem::take(&mut inner.mail).into()
     }
 
     /// Ends when an interrupt cancels the model call in flight; that counts as one of the turn's cancels.

@@ -43,12 +43,23 @@ pub(crate) async fn shutdown(core: &Arc<Core>) {
     }
     let waiting = core.queue().close();
     tracing::info!(waiting = waiting.len(), running = core.turns().len(), "the agent is stopping");
-    for item in waiting {
-        intake::flush(core, item).await;
-    }
     core.tasks.close();
-    let drain = core.settings.duration("core.agent.drain_ms").unwrap_or_default();
-    if tokio::time::timeout(drain, core.tasks.wait()).await.is_err() {
+    tokio::join!(intake::flush(core, waiting), drain(core));
+    core.phase.send_replace(Phase::Stopped);
+}
+
+fn drain_time(core: &Core) -> Duration {
+    core.settings.duration("core.agent.drain_ms").unwrap_or_default()
+}
+
+/// How long the agent's stop may take.
+pub(crate) fn patience(core: &Core) -> Duration {
+    drain_time(core) + LAST_WORDS
+}
+
+/// Gives the turns that run their time, then cuts them.
+async fn drain(core: &Core) {
+    if tokio::time::timeout(drain_time(core), core.tasks.wait()).await.is_err() {
         for turn in core.turns() {
             tracing::warn!(run = turn.run(), "a turn is cut because its time is over");
             turn.stop(Stop::ShuttingDown);
@@ -57,5 +68,4 @@ pub(crate) async fn shutdown(core: &Arc<Core>) {
             tracing::warn!("some turns did not end in time; the next start closes them");
         }
     }
-    core.phase.send_replace(Phase::Stopped);
 }

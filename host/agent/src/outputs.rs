@@ -1,5 +1,6 @@
 //! Handing messages to channels: journaled before and after, never twice.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use homeagent_journal::{EventKind, JournalError, OUTPUT_ID};
@@ -7,6 +8,7 @@ use homeagent_types::ports::Plugins;
 use homeagent_types::{CallError, Cause, Conversation, Output, OutputKind, Receipt};
 use serde_json::json;
 
+use crate::core::Core;
 use crate::record::Record;
 
 /// How long to wait before each further try, when a channel says that nothing has happened: a swap passes quickly.
@@ -56,17 +58,58 @@ pub(crate) enum DeliveryError {
     Journal(#[from] JournalError),
 }
 
-/// Sends a message once and records what became of it.
+/// Sends a message once and records what became of it, even if the caller goes away meanwhile.
 pub(crate) async fn deliver(
-    plugins: &dyn Plugins,
+    core: &Core,
     record: &Record,
     output: Output,
     cause: &Cause,
 ) -> Result<Receipt, DeliveryError> {
+    apart(core, record, output, cause, &RETRIES).await
+}
+
+/// As [`deliver`], but a channel that can't take it now is not asked again.
+pub(crate) async fn deliver_at_once(
+    core: &Core,
+    record: &Record,
+    output: Output,
+    cause: &Cause,
+) -> Result<Receipt, DeliveryError> {
+    apart(core, record, output, cause, &[]).await
+}
+
+/// In a task of its own: a turn that is stopped in the middle would leave a message of which nobody knows whether it
+/// was sent.
+async fn apart(
+    core: &Core,
+    record: &Record,
+    output: Output,
+    cause: &Cause,
+    pauses: &'static [Duration],
+) -> Result<Receipt, DeliveryError> {
+    let (plugins, record, cause) = (Arc::clone(&core.plugins), record.clone(), cause.clone());
+    let task = core.tasks.spawn(async move { carry(&*plugins, &record, output, &cause, pauses).await });
+    match task.await {
+        Ok(answer) => answer,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // The runtime itself is ending.
+            Err(_) => Err(JournalError::Closed.into()),
+        },
+    }
+}
+
+async fn carry(
+    plugins: &dyn Plugins,
+    record: &Record,
+    output: Output,
+    cause: &Cause,
+    pauses: &[Duration],
+) -> Result<Receipt, DeliveryError> {
     let channel = output.conversation.channel.clone();
     record.queued(&output).await?;
     let answer = match plugins.offers().channel(&channel).map(|offer| offer.plugin.clone()) {
-        Some(plugin) => hand_over(plugins, &plugin, &output, cause)
+        Some(plugin) => hand_over(plugins, &plugin, &output, cause, pauses)
             .await
             .map_err(|source| DeliveryError::Channel { channel: channel.clone(), source }),
         None => Err(DeliveryError::NoChannel(channel.clone())),
@@ -90,8 +133,14 @@ pub(crate) async fn deliver(
 }
 
 /// Tries again only where the channel says that nothing has happened.
-async fn hand_over(plugins: &dyn Plugins, plugin: &str, output: &Output, cause: &Cause) -> Result<Receipt, CallError> {
-    let mut pauses = RETRIES.iter();
+async fn hand_over(
+    plugins: &dyn Plugins,
+    plugin: &str,
+    output: &Output,
+    cause: &Cause,
+    pauses: &[Duration],
+) -> Result<Receipt, CallError> {
+    let mut pauses = pauses.iter();
     loop {
         let answer = plugins.deliver(plugin, output.clone(), cause.clone()).await;
         let again = matches!(answer, Err(CallError::Retryable | CallError::NotLive | CallError::Busy));

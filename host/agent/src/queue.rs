@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
-use homeagent_types::{Input, Payload, Role};
+use homeagent_types::{Input, Payload, Principal, Role};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
@@ -16,6 +16,10 @@ const MOST_MERGED: usize = 32;
 
 /// A person who goes on typing is waited for at most this many times the merging time.
 const MOST_PATIENCE: u32 = 4;
+
+/// How long a batch waits whose turn could not begin: at first, and at most.
+const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// An input that is in the journal and waits.
 #[derive(Debug)]
@@ -64,6 +68,15 @@ pub(crate) struct Queue {
     running: HashSet<String>,
     clock: u64,
     closed: bool,
+    /// Conversations whose turn could not begin.
+    held: HashMap<String, Held>,
+}
+
+/// A lane that waits for better times.
+#[derive(Clone, Copy)]
+struct Held {
+    until: Instant,
+    pause: Duration,
 }
 
 /// Who goes first: owners, due timers, members, guests, the agent's own tasks.
@@ -98,6 +111,37 @@ impl Queue {
         Ok(())
     }
 
+    /// Puts a batch whose turn could not begin back, and holds its lane for a while, longer each time. Returns whether
+    /// this is the first time.
+    pub(crate) fn hold(&mut self, batch: Batch) -> Result<bool, Vec<Queued>> {
+        let Batch { conversation, items } = batch;
+        self.push_front(items)?;
+        let before = self.held.get(&conversation).map(|held| held.pause);
+        let pause = before.map_or(SHORTEST_PAUSE, |pause| (pause * 2).min(LONGEST_PAUSE));
+        self.held.insert(conversation, Held { until: Instant::now() + pause, pause });
+        Ok(before.is_none())
+    }
+
+    /// Takes out what this person has waiting in a conversation.
+    pub(crate) fn withdraw(&mut self, conversation: &str, whose: &Principal) -> Vec<Queued> {
+        let Some(lane) = self.lanes.get_mut(conversation) else { return Vec::new() };
+        let (own, others) = std::mem::take(&mut lane.items).into_iter().partition::<VecDeque<_>, _>(|item| {
+            let by = &item.input.principal;
+            by.namespace == whose.namespace && by.user == whose.user
+        });
+        lane.items = others;
+        if lane.items.is_empty() {
+            self.lanes.remove(conversation);
+            self.held.remove(conversation);
+        }
+        own.into()
+    }
+
+    /// A turn has begun there: its lane is not held any more.
+    pub(crate) fn release(&mut self, conversation: &str) {
+        self.held.remove(conversation);
+    }
+
     fn lane(&mut self, item: &Queued) -> &mut VecDeque<Queued> {
         self.clock += 1;
         let stamp = self.clock;
@@ -118,6 +162,7 @@ impl Queue {
                 continue;
             }
             let ready = ready_at(&lane.items, pace.merge);
+            let ready = self.held.get(name).map_or(ready, |held| ready.max(held.until));
             if ready > now {
                 wake = Some(wake.map_or(ready, |earlier| earlier.min(ready)));
                 continue;

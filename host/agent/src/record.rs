@@ -66,15 +66,19 @@ impl Record {
 
     /// Appends an event of this run.
     pub(crate) async fn event(&self, kind: EventKind, payload: Value) -> Result<(), JournalError> {
-        let event = NewEvent {
+        self.journal.append(self.about(kind, payload)).await.map(drop)
+    }
+
+    /// An event of this run, not appended yet.
+    pub(crate) fn about(&self, kind: EventKind, payload: Value) -> NewEvent {
+        NewEvent {
             session: self.session.clone(),
             run: self.run.clone(),
             conversation: self.conversation.clone(),
             kind,
             audience: self.audience.clone(),
             payload,
-        };
-        self.journal.append(event).await.map(drop)
+        }
     }
 
     /// A message went into the window.

@@ -47,11 +47,7 @@ impl Turn {
     pub(crate) async fn round(&mut self) -> Result<Option<Answer>, Ended> {
         let completion = match self.ask().await? {
             Asked::Interrupted | Asked::Shortened => return Ok(None),
-            Asked::CutText(text) => {
-                let message = assistant(format!("{text}{UNFINISHED}"));
-                self.add(message, json!({ "unfinished": true })).await?;
-                return Ok(Some(Answer { text, finish: "length" }));
-            }
+            Asked::CutText(text) => return self.cut_words(text).await.map(Some),
             Asked::Answered(completion) => *completion,
         };
         let Completion { source, adapter, model, answer: said } = completion;
@@ -86,6 +82,19 @@ impl Turn {
             return self.last_words(text, had_calls, said.finish).await.map(Some);
         }
         self.use_tools(text, &calls).await
+    }
+
+    /// The answer of a model whose text was cut. It is judged like any other.
+    async fn cut_words(&mut self, text: String) -> Result<Answer, Ended> {
+        let round = self.result.tool_rounds + 1;
+        let answer = ModelAnswer { text: text.clone(), reasoning: String::new(), calls: Vec::new(), round };
+        let verdict = self.stage(Stage::PostAction, StageData::Answer(answer)).await?;
+        proceed(verdict.ending)?;
+        let text = if let StageData::Answer(left) = verdict.data { left.text } else { text };
+        if !text.is_empty() {
+            self.add(assistant(format!("{text}{UNFINISHED}")), json!({ "unfinished": true })).await?;
+        }
+        self.last_words(text, false, Some(FinishReason::Length)).await
     }
 
     fn may_go_on(&self) -> bool {
@@ -193,32 +202,47 @@ impl Turn {
             let workshop = self.workshop();
             let work = workshop.run_together(calls, &self.turn_data);
             let outcomes = guard(&self.control, self.deadline, work).await??;
+            let before = self.turn_data.clone();
+            let mut responded = None;
+            // They have all run, so each has its own result, also where one of them ended the turn.
             for (asked, outcome) in calls.iter().zip(outcomes) {
-                self.take_outcome(asked, outcome, recorded).await?;
+                let said = self.take_outcome(asked, outcome, &before, recorded).await?;
+                responded = responded.or(said);
             }
-            return Ok(());
+            return responded.map_or(Ok(()), |text| Err(Ended::Responded(text)));
         }
         for asked in calls {
             let workshop = self.workshop();
             let work = workshop.run(asked, &self.turn_data);
             let outcome = guard(&self.control, self.deadline, work).await??;
-            self.take_outcome(asked, outcome, recorded).await?;
+            let before = self.turn_data.clone();
+            if let Some(text) = self.take_outcome(asked, outcome, &before, recorded).await? {
+                return Err(Ended::Responded(text));
+            }
         }
         Ok(())
     }
 
-    async fn take_outcome(&mut self, asked: &ToolCall, outcome: Outcome, recorded: &mut usize) -> Result<(), Ended> {
+    /// Records what a call came to. `before` is the turn's data as the call found it: what differs, it has set.
+    /// Returns what a handler answered in the model's place.
+    async fn take_outcome(
+        &mut self,
+        asked: &ToolCall,
+        outcome: Outcome,
+        before: &[(String, String)],
+        recorded: &mut usize,
+    ) -> Result<Option<String>, Ended> {
         let (message, about) = outcome.message(asked, self.limits.result_bytes);
         self.add(message, about).await?;
         *recorded += 1;
         self.systems.extend(outcome.systems);
-        for (key, value) in outcome.turn_data {
+        for (key, value) in outcome.turn_data.into_iter().filter(|datum| !before.contains(datum)) {
             match self.turn_data.iter_mut().find(|(name, _)| *name == key) {
                 Some(known) => known.1 = value,
                 None => self.turn_data.push((key, value)),
             }
         }
-        outcome.responded.map_or(Ok(()), |text| Err(Ended::Responded(text)))
+        Ok(outcome.responded)
     }
 
     /// Gives calls that do not run a result that says so.
@@ -381,5 +405,6 @@ pub(crate) fn assistant(text: String) -> Message {
 }
 
 fn is_overflow(failure: &ModelsFailure) -> bool {
-    failure.tried.last().is_some_and(|(_, failure)| failure.class == FailureClass::ContextOverflow)
+    // Not the last alone: a backup that could not even be asked says nothing of the window.
+    failure.tried.iter().any(|(_, failure)| failure.class == FailureClass::ContextOverflow)
 }

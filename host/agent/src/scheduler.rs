@@ -15,7 +15,7 @@ use crate::interrupt::Control;
 use crate::lifecycle::Phase;
 use crate::queue::{Batch, Next};
 use crate::result::{TurnError, TurnResult};
-use crate::turn::Turn;
+use crate::turn::{BeginError, Turn};
 
 /// Runs until the agent has stopped.
 pub(crate) async fn run(core: Arc<Core>) {
@@ -90,27 +90,48 @@ async fn occupy(seat: &Seat, mut batch: Batch) {
         commands::run(&seat.core, item).await;
         return;
     }
-    let route = batch.items.last().map(|item| item.input.clone());
     let turn = match Turn::begin(&seat.core, &seat.control, batch).await {
         Ok(turn) => turn,
-        Err((error, watchers)) => {
-            tracing::error!(%error, "a turn could not begin; its inputs wait in the journal for the next start");
-            let text = format!("I can't begin to work on this: {error}");
-            let error = TurnError { code: "journal".to_owned(), text };
-            if let Some(input) = route {
-                intake::tell(&seat.core, &input, "failed", &error.text).await;
-            }
-            let result = TurnResult { finish: "failed".to_owned(), error: Some(error), ..TurnResult::default() };
-            for watcher in watchers {
-                watcher.finish(result.clone());
-            }
-            return;
-        }
+        Err((error, batch)) if error.may_pass() => return hold(seat, batch, &error).await,
+        Err((error, batch)) => return give_up(seat, batch, &error).await,
     };
+    seat.core.queue().release(&seat.conversation);
     let closing = turn.closing();
     let begun = turn.result.clone();
     if AssertUnwindSafe(turn.run()).catch_unwind().await.is_err() {
         tracing::error!(run = begun.run, "a turn panicked");
         ending::close_panicked(&seat.core, closing, begun).await;
+    }
+}
+
+/// Lets a batch wait whose turn could not begin; those who wait for it go on waiting.
+async fn hold(seat: &Seat, batch: Batch, error: &BeginError) {
+    let core = &seat.core;
+    tracing::error!(%error, conversation = seat.conversation, "a turn could not begin; it is tried again");
+    let last = batch.items.last().map(|item| item.input.clone());
+    // Interrupts that came meanwhile stay behind what they were to interrupt.
+    intake::requeue(core, seat.control.close());
+    let held = core.queue().hold(batch);
+    match (held, last) {
+        (Ok(true), Some(input)) => {
+            let text = format!("I can't begin to work on this yet, and will try again: {error}");
+            intake::tell_unrecorded(core, &input, "waiting", text).await;
+        }
+        (Ok(_), _) => {}
+        (Err(items), _) => intake::requeue(core, items),
+    }
+}
+
+/// Ends the waiting for a batch whose turn can never begin.
+async fn give_up(seat: &Seat, batch: Batch, error: &BeginError) {
+    tracing::error!(%error, conversation = seat.conversation, "a turn can't begin");
+    let text = format!("I can't begin to work on this: {error}");
+    if let Some(last) = batch.items.last() {
+        intake::tell(&seat.core, &last.input, "failed", &text).await;
+    }
+    let error = TurnError { code: "journal".to_owned(), text };
+    let result = TurnResult { finish: "failed".to_owned(), error: Some(error), ..TurnResult::default() };
+    for watcher in batch.items.into_iter().filter_map(|item| item.watcher) {
+        watcher.finish(result.clone());
     }
 }

@@ -2,13 +2,13 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use homeagent_types::ports::Plugins;
 use homeagent_types::{
     CallError, Cause, ChannelDefinition, Conversation, Media, MediaSource, Offers, Output, OutputCapabilities,
     OutputKind, Role, ToolOutput,
 };
 use serde_json::{Value, json};
 
+use crate::core::Core;
 use crate::outputs::{self, Route};
 use crate::record::Record;
 use crate::tools::Action;
@@ -48,7 +48,7 @@ impl Reply {
 
 /// What the host's tools work on.
 pub(crate) struct Desk<'a> {
-    pub(crate) plugins: &'a dyn Plugins,
+    pub(crate) core: &'a Core,
     pub(crate) offers: &'a Offers,
     pub(crate) record: &'a Record,
     pub(crate) reply: &'a Mutex<Reply>,
@@ -136,7 +136,7 @@ impl Desk<'_> {
         let route = self.address(channel, args["meta"]["to"].as_str(), cause)?;
         let output = fill(route.output(self.record.run.as_deref(), OutputKind::Message, String::new()), kind, args)?;
         let (conversation, said) = (output.conversation.clone(), said(&output));
-        let receipt = outputs::deliver(self.plugins, self.record, output, cause)
+        let receipt = outputs::deliver(self.core, self.record, output, cause)
             .await
             .map_err(|error| CallError::Other(format!("it may not have been sent: {error}")))?;
         let mut reply = self.reply();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures::future::join_all;
 use homeagent_journal::{EventKind, JournalError};
 use homeagent_types::model::{ContentPart, Message};
-use homeagent_types::stage::{Stage, StageData};
+use homeagent_types::stage::{HandlerMode, Stage, StageData};
 use homeagent_types::{CallError, Cause, Denial, Effect, Shown, ToolCall, ToolOutput};
 use serde_json::{Value, json};
 
@@ -147,9 +147,14 @@ fn cut(text: &str, limit: usize) -> String {
 }
 
 impl Workshop<'_> {
-    /// Whether these calls only look things up, so that they may run at the same time.
+    /// Whether these calls only look things up, so that they may run at the same time. Where a handler may still turn
+    /// a call into another, nobody knows.
     pub(crate) fn may_run_together(&self, calls: &[ToolCall]) -> bool {
-        calls.iter().all(|call| self.tools.get(&call.name).is_some_and(|tool| tool.definition.effect == Effect::Read))
+        let may_change = self.stages.offers.stages.iter().any(|offer| {
+            offer.item.stage == Stage::BeforeToolcall && offer.item.mode == HandlerMode::Rewrite
+        });
+        !may_change
+            && calls.iter().all(|call| self.tools.get(&call.name).is_some_and(|tool| tool.definition.effect == Effect::Read))
     }
 
     /// Runs calls that only look things up, all at once; the outcomes are in the order of the calls.
@@ -259,9 +264,8 @@ impl Workshop<'_> {
                     self.core.plugins.call_tool(plugin, &call.name, arguments, cause).await
                 }
                 None => {
-                    let plugins = &*self.core.plugins;
                     let offers = &self.stages.offers;
-                    let desk = Desk { plugins, offers, record: self.record, reply: self.reply };
+                    let desk = Desk { core: self.core, offers, record: self.record, reply: self.reply };
                     desk.run(&tool.action, args, &cause).await
                 }
             }

@@ -20,7 +20,7 @@ use crate::core::{self, Core};
 use crate::interrupt::{Control, MARK, Stop};
 use crate::outputs::{self, Route};
 use crate::prompt;
-use crate::queue::{Batch, Queued, merged};
+use crate::queue::{Batch, merged};
 use crate::record::Record;
 use crate::result::TurnResult;
 use crate::sending::Reply;
@@ -61,6 +61,16 @@ pub(crate) enum BeginError {
     Journal(#[from] JournalError),
     #[error(transparent)]
     Settings(#[from] SettingsError),
+}
+
+impl BeginError {
+    /// Whether it may pass: a full disk, a busy database. An input that does not wait any more never will again.
+    pub(crate) fn may_pass(&self) -> bool {
+        match self {
+            BeginError::Journal(error) => matches!(error, JournalError::Database(_) | JournalError::Closed),
+            BeginError::Settings(_) => true,
+        }
+    }
 }
 
 /// A turn under way. It alone writes its conversation's window.
@@ -111,16 +121,15 @@ pub(crate) async fn guard<T>(control: &Control, deadline: Instant, work: impl Fu
 }
 
 impl Turn {
-    /// Begins a run for a batch. Those who wait for it are handed back where that fails.
+    /// Begins a run for a batch. It is handed back where that fails.
     pub(crate) async fn begin(
         core: &Arc<Core>,
         control: &Arc<Control>,
         batch: Batch,
-    ) -> Result<Self, (BeginError, Vec<Watcher>)> {
+    ) -> Result<Self, (BeginError, Batch)> {
         let Batch { conversation, items } = batch;
         let input = merged(&items).unwrap_or_else(|| unreachable!("a batch is never empty"));
         let ids: Vec<String> = items.iter().map(|item| item.input.id.clone()).collect();
-        let watchers: Vec<Watcher> = items.into_iter().filter_map(|item| item.watcher).collect();
         let opened = async {
             let limits = Limits::read(&core.settings)?;
             let principal = input.principal.to_string();
@@ -129,8 +138,10 @@ impl Turn {
         };
         let (limits, record) = match opened.await {
             Ok(opened) => opened,
-            Err(error) => return Err((error, watchers)),
+            Err(error) => return Err((error, Batch { conversation, items })),
         };
+        // Their places in the queue are free from here on.
+        let watchers: Vec<Watcher> = items.into_iter().filter_map(|item| item.watcher).collect();
         let run = record.run.clone().unwrap_or_default();
         control.begun(run.clone());
         tracing::info!(run, conversation, inputs = ids.len(), "turn began");
@@ -242,8 +253,8 @@ impl Turn {
 
     /// Puts the interrupts that have arrived before the next model call.
     pub(crate) async fn take_mail(&mut self) -> Result<(), Ended> {
-        for item in self.control.drain() {
-            let Some(input) = self.admit_mail(item).await? else { continue };
+        while let Some(input) = self.control.mail() {
+            let Some(input) = self.admit_mail(input).await? else { continue };
             let message = prompt::user_message(&input, MARK);
             self.add(message, json!({ INPUT_ID: input.id, "interrupt": true })).await?;
         }
@@ -251,18 +262,11 @@ impl Turn {
     }
 
     /// An interrupt passes `on_input` like any input; what is refused there does not reach the model.
-    async fn admit_mail(&mut self, item: Queued) -> Result<Option<Input>, Ended> {
-        let input = item.input;
-        let by = input.principal.to_string();
-        let conversation = input.conversation.to_string();
-        let ids = [input.id.clone()];
-        // The input is taken by a run of its own that ends here: the journal knows no way to join another.
-        let joined = Record::begin(&self.core.journal, &conversation, &input.audience, &by, &ids).await?;
-        let result = TurnResult { finish: "joined".to_owned(), run: self.result.run.clone(), ..TurnResult::default() };
-        joined.finish(RunStatus::Completed, &result).await?;
-        self.record.event(EventKind::Interrupted, json!({ INPUT_ID: input.id, "by": by })).await?;
+    async fn admit_mail(&mut self, input: Input) -> Result<Option<Input>, Ended> {
+        let verdict = self.stage(Stage::OnInput, StageData::Input(input.clone())).await?;
+        // Only now it is taken: a turn that was ended meanwhile leaves it to the next.
+        self.join(&input).await?;
         let route = Route { conversation: input.conversation.clone(), reply_route: input.reply_route.clone() };
-        let verdict = self.stage(Stage::OnInput, StageData::Input(input)).await?;
         let (kind, text) = match verdict.ending {
             None => {
                 let StageData::Input(input) = verdict.data else { return Ok(None) };
@@ -273,8 +277,22 @@ impl Turn {
         };
         let output = route.output(self.record.run.as_deref(), kind, text);
         // A failure is in the journal and the log; the turn goes on.
-        let _ = outputs::deliver(&*self.core.plugins, &self.record, output, &self.cause()).await;
+        let _ = outputs::deliver(&self.core, &self.record, output, &self.cause()).await;
         Ok(None)
+    }
+
+    /// Takes an interrupt into this turn. It is taken by a run of its own that ends here: the journal knows no way to
+    /// join another.
+    async fn join(&mut self, input: &Input) -> Result<(), Ended> {
+        let by = input.principal.to_string();
+        let conversation = input.conversation.to_string();
+        let ids = [input.id.clone()];
+        let joined = Record::begin(&self.core.journal, &conversation, &input.audience, &by, &ids).await?;
+        self.control.settle();
+        let result = TurnResult { finish: "joined".to_owned(), run: self.result.run.clone(), ..TurnResult::default() };
+        joined.finish(RunStatus::Completed, &result).await?;
+        self.record.event(EventKind::Interrupted, json!({ INPUT_ID: input.id, "by": by })).await?;
+        Ok(())
     }
 
     /// Where the input came from.

@@ -1,6 +1,7 @@
+use homeagent_journal::RunStatus;
 use homeagent_types::OutputKind;
 
-use crate::fake::answer;
+use crate::fake::{FakePlugins, answer, channel};
 use crate::home::{Home, finished, soon};
 
 #[tokio::test]
@@ -78,4 +79,39 @@ async fn guests_have_only_their_own() {
     home.say("stranger", "/stop").await;
     soon(model.cancelled()).await;
     assert_eq!(soon(home.plugins.next_output()).await.kind, OutputKind::Notice("stopped".to_owned()));
+}
+
+#[tokio::test]
+async fn new_that_fails_says_so_and_changes_nothing() {
+    let home = Home::new().await;
+    home.turn("one", vec![answer("1")]).await;
+    home.break_table("sessions");
+    let result = home.turn("/new", vec![]).await;
+    assert_eq!((result.finish.as_str(), result.error.unwrap().code.as_str()), ("failed", "journal"));
+    home.mend();
+    assert_eq!(home.journal.run(&result.run).await.unwrap().unwrap().status, RunStatus::Failed);
+    let mut asked = home.ask("two").await;
+    let model = soon(home.models.next()).await;
+    assert_eq!(model.said(), ["one", "two"]);
+    model.end(answer("2"));
+    finished(&mut asked).await;
+}
+
+#[tokio::test]
+async fn stop_withdraws_what_waits_where_nothing_runs() {
+    let plugins = FakePlugins::new();
+    plugins.offer_channel(channel("cli"));
+    let home = Home::with(plugins, |settings| settings.set("core.agent.parallel_conversations", 1).unwrap()).await;
+    home.say("busy", "go").await;
+    let model = soon(home.models.next()).await;
+    let mut asked = home.ask("never mind").await;
+    let mut stopped = home.ask("/stop").await;
+    assert!(finished(&mut stopped).await.reply.contains("Withdrawn before I began: 1"));
+    let result = finished(&mut asked).await;
+    assert_eq!((result.finish.as_str(), result.error.unwrap().code.as_str()), ("stopped", "stopped"));
+    assert_eq!(home.agent.status().queued, 0);
+    model.end(answer("ok"));
+    assert_eq!(soon(home.plugins.next_output()).await.text, "ok");
+    soon(home.agent.shutdown()).await;
+    assert!(home.journal.recover().await.unwrap().pending_inputs.is_empty());
 }

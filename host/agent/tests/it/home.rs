@@ -89,6 +89,21 @@ impl Home {
         assert_eq!(self.turn("still there?", vec![answer("yes")]).await.reply, "yes");
     }
 
+    /// Changes the database behind the journal's back.
+    pub(crate) fn sql(&self, sql: &str) {
+        let database = Database::open(self.folder.path().join("homeagent.db")).unwrap();
+        database.writer().unwrap().execute_batch(sql).unwrap();
+    }
+
+    /// As on a full disk, nothing can be put into this table until [`Home::mend`].
+    pub(crate) fn break_table(&self, table: &str) {
+        self.sql(&format!("CREATE TRIGGER broken BEFORE INSERT ON {table} BEGIN SELECT RAISE(ABORT, 'broken'); END"));
+    }
+
+    pub(crate) fn mend(&self) {
+        self.sql("DROP TRIGGER broken");
+    }
+
     /// What is in the journal of a run.
     pub(crate) async fn events(&self, run: &str) -> Vec<Event> {
         self.journal.run_events(run).await.unwrap()

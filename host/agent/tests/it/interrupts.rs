@@ -3,10 +3,11 @@ use std::sync::Arc;
 use homeagent_journal::{EventKind, RunStatus};
 use homeagent_types::model::Message;
 use homeagent_types::ports::Mind;
+use homeagent_types::stage::{HandlerMode, Stage, StageData};
 use homeagent_types::{CallError, Effect, OutputKind, Payload, Peer, ToolOutput};
 use tokio::sync::{Notify, mpsc};
 
-use crate::fake::{answer, call, tool};
+use crate::fake::{answer, call, stage, tool};
 use crate::home::{Home, finished, said, soon};
 
 #[tokio::test]
@@ -213,4 +214,36 @@ async fn stop_is_for_those_who_may() {
     assert!(home.agent.stop("cli", None, by("ann")).await.unwrap());
     soon(model.cancelled()).await;
     assert_eq!(soon(home.plugins.next_output()).await.kind, OutputKind::Notice("stopped".to_owned()));
+}
+
+#[tokio::test]
+async fn interrupts_that_a_stopped_turn_did_not_take_are_the_next_inputs() {
+    let home = Home::new().await;
+    let (began, mut judging) = mpsc::unbounded_channel();
+    home.plugins.offer_slow_stage("guard", stage(Stage::OnInput, HandlerMode::Rewrite, 0), move |context| {
+        let StageData::Input(input) = context.data else { panic!("no input") };
+        let hangs = input.payload.text() == "one" && began.send(()).is_ok();
+        Box::pin(async move { if hangs { std::future::pending().await } else { Ok(Vec::new()) } })
+    });
+    let mut asked = home.ask("go").await;
+    let model = soon(home.models.next()).await;
+    for text in ["one", "two"] {
+        let mut submission = said("me", text);
+        // Two inputs, not one in two pieces.
+        submission.received_at = Some(if text == "one" { 1 } else { 1_000_000 });
+        home.agent.interrupt("api", None, submission).await.unwrap();
+    }
+    soon(model.cancelled()).await;
+    soon(judging.recv()).await.unwrap();
+    // The next time the handler lets it pass.
+    drop(judging);
+    home.agent.stop_run(None);
+    assert_eq!(finished(&mut asked).await.finish, "stopped");
+    for wanted in ["one", "two"] {
+        let model = soon(home.models.next()).await;
+        assert_eq!(model.said().last().unwrap(), wanted);
+        model.end(answer("ok"));
+    }
+    soon(home.agent.shutdown()).await;
+    assert!(home.journal.recover().await.unwrap().pending_inputs.is_empty());
 }

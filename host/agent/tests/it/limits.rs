@@ -1,7 +1,8 @@
 use homeagent_settings::Settings;
 use homeagent_types::Effect;
+use homeagent_types::stage::{HandlerMode, Patch, Stage, StageData};
 
-use crate::fake::{FakePlugins, answer, call, calls};
+use crate::fake::{FakePlugins, answer, call, calls, stage};
 use crate::home::{Home, finished, soon};
 
 async fn limited(key: &'static str, value: i64) -> Home {
@@ -79,6 +80,25 @@ async fn an_answer_that_grows_too_long_is_cut() {
     let result = finished(&mut asked).await;
     assert_eq!((result.finish.as_str(), result.reply.chars().count()), ("length", 341));
     home.works().await;
+}
+
+#[tokio::test]
+async fn what_was_cut_is_judged_like_any_answer() {
+    let home = limited("core.agent.max_reply_bytes", 1024).await;
+    home.plugins.offer_stage("editor", stage(Stage::PostAction, HandlerMode::Rewrite, 0), |context| {
+        let StageData::Answer(answer) = context.data else { panic!("no answer") };
+        Ok(vec![Patch::SetText(answer.text.replace("zebra", "***"))])
+    });
+    let mut asked = home.ask("go").await;
+    let model = soon(home.models.next()).await;
+    model.piece("zebra");
+    model.piece(&"x".repeat(2000));
+    soon(model.cancelled()).await;
+    let result = finished(&mut asked).await;
+    assert_eq!(result.finish, "length");
+    assert!(result.reply.starts_with("***x"), "{}", result.reply);
+    let events = home.events(&result.run).await;
+    assert!(events.iter().all(|event| !event.payload.to_string().contains("zebra")), "nor in the journal");
 }
 
 #[tokio::test]

@@ -1,5 +1,8 @@
+use std::sync::Arc;
+
 use homeagent_journal::EventKind;
 use homeagent_types::{CallError, Conversation, OutputCapabilities, OutputKind, Shown};
+use tokio::sync::Notify;
 
 use crate::fake::{answer, call, calls, channel};
 use crate::home::{Home, finished, soon};
@@ -147,4 +150,23 @@ async fn pictures_go_where_they_can() {
     assert_eq!((output.media.len(), output.text.as_str()), (1, "y"));
     soon(home.models.next()).await.end(answer("hung"));
     assert_eq!(soon(home.plugins.next_output()).await.text, "hung");
+}
+
+#[tokio::test]
+async fn what_was_being_sent_when_the_turn_was_stopped_is_recorded_as_sent() {
+    let home = Home::new().await;
+    let (began, release) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    *home.plugins.held.lock().unwrap() = Some((Arc::clone(&began), Arc::clone(&release)));
+    let mut asked = home.ask("tell them").await;
+    let args = "{\"payload\":\"hi\",\"meta\":{\"to\":\"cli:ann\"}}";
+    soon(home.models.next()).await.end(call("output_send__cli", args));
+    soon(began.notified()).await;
+    home.agent.stop_run(None);
+    let result = finished(&mut asked).await;
+    assert_eq!(result.finish, "stopped");
+    release.notify_one();
+    assert_eq!(soon(home.plugins.next_output()).await.text, "hi");
+    soon(home.agent.shutdown()).await;
+    assert!(home.kinds(&result.run).await.contains(&EventKind::OutputSent));
+    assert!(home.journal.recover().await.unwrap().unknown_outputs.is_empty());
 }

@@ -1,7 +1,10 @@
+use std::sync::Arc;
+
 use homeagent_journal::EventKind;
 use homeagent_settings::Settings;
 use homeagent_types::ports::Mind;
 use homeagent_types::{Accepted, CallError, OutputKind, Peer, now};
+use tokio::sync::Barrier;
 
 use crate::fake::{FakePlugins, answer, channel};
 use crate::home::{Home, finished, said, soon};
@@ -217,7 +220,7 @@ async fn a_stop_flushes_what_waits_and_cuts_what_runs() {
     let events = home.journal.session_events(&session, true, 0, 100).await.unwrap();
     assert!(events.iter().any(|event| event.kind == EventKind::InputFlushed && event.payload["input_id"] == waiting));
     let late = home.agent.submit("cli", None, said("me", "too late")).await;
-    assert!(matches!(late, Err(CallError::Other(_))), "{late:?}");
+    assert_eq!(late, Err(CallError::NotLive));
     // What was flushed is not taken again.
     let recovery = home.journal.recover().await.unwrap();
     assert!(recovery.pending_inputs.is_empty() && recovery.failed_runs.is_empty());
@@ -253,4 +256,54 @@ async fn inputs_that_no_run_took_are_taken_at_the_next_start() {
     asked.end(answer("here I am"));
     assert_eq!(soon(home.plugins.next_output()).await.text, "here I am");
     drop((agent, model));
+}
+
+#[tokio::test]
+async fn a_turn_that_can_not_begin_is_tried_again() {
+    let home = Home::new().await;
+    home.break_table("runs");
+    home.say("me", "hello").await;
+    let output = soon(home.plugins.next_output()).await;
+    assert_eq!(output.kind, OutputKind::Notice("waiting".to_owned()));
+    let mut asked = home.ask("hello too").await;
+    home.mend();
+    let mut said = Vec::new();
+    for _ in 0..2 {
+        let model = soon(home.models.next()).await;
+        said.extend(model.said());
+        model.end(answer("hi"));
+    }
+    said.sort();
+    assert_eq!(said, ["hello", "hello too"]);
+    assert_eq!(finished(&mut asked).await.reply, "hi", "who waits goes on waiting");
+    let output = soon(home.plugins.next_output()).await;
+    assert_eq!((output.text.as_str(), output.kind), ("hi", OutputKind::Reply));
+    soon(home.agent.shutdown()).await;
+    assert!(home.plugins.rest().await.is_empty(), "told once");
+}
+
+#[tokio::test]
+async fn those_whose_inputs_are_flushed_are_told_at_the_same_time() {
+    let home = narrow().await;
+    home.say("busy", "runs").await;
+    let model = soon(home.models.next()).await;
+    home.say("me", "waits").await;
+    home.say("ann", "waits").await;
+    // Each notice is taken only when the other is there, and the turn that runs ends only after both.
+    *home.plugins.together.lock().unwrap() = Some(Arc::new(Barrier::new(2)));
+    let agent = Arc::clone(&home.agent);
+    let stopping = tokio::spawn(async move { agent.shutdown().await });
+    let mut told = Vec::new();
+    for _ in 0..2 {
+        let output = soon(home.plugins.next_output()).await;
+        assert_eq!(output.kind, OutputKind::Notice("shutting-down".to_owned()));
+        told.push(output.conversation.to_string());
+    }
+    told.sort();
+    assert_eq!(told, ["cli:ann", "cli:me"]);
+    *home.plugins.together.lock().unwrap() = None;
+    model.end(answer("in time"));
+    assert_eq!(soon(home.plugins.next_output()).await.text, "in time");
+    soon(stopping).await.unwrap();
+    assert!(home.journal.recover().await.unwrap().pending_inputs.is_empty());
 }

@@ -214,6 +214,38 @@ async fn a_tool_stage_may_answer_for_the_model() {
 }
 
 #[tokio::test]
+async fn calls_that_ran_together_keep_their_results_and_data_when_one_is_answered_for() {
+    let home = Home::new().await;
+    home.plugins.offer_echo("look", Effect::Read);
+    let put = |value: &str| Patch::PutData { key: "seen".to_owned(), value: value.to_owned() };
+    always(&home, "keeper", stage(Stage::OnInput, HandlerMode::Add, 0), vec![put("0")]);
+    home.plugins.offer_stage("keeper", stage(Stage::AfterToolcall, REWRITE, 0), |context| {
+        let StageData::Outcome { call, .. } = context.data else { panic!("no outcome") };
+        Ok(match call.arguments.as_str() {
+            "{\"n\":1}" => vec![
+                Patch::PutData { key: "seen".to_owned(), value: "1".to_owned() },
+                respond("cut short"),
+            ],
+            _ => Vec::new(),
+        })
+    });
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&seen);
+    home.plugins.offer_stage("watcher", stage(Stage::AfterOutput, HandlerMode::Observe, 0), move |context| {
+        into.lock().unwrap().push(context.turn_data);
+        Ok(Vec::new())
+    });
+    let result = home.turn("go", vec![calls(&[("look", "{\"n\":1}"), ("look", "{\"n\":2}")])]).await;
+    assert_eq!((result.reply.as_str(), result.finish.as_str()), ("cut short", "responded"));
+    assert_eq!(*seen.lock().unwrap(), [[("keeper/seen".to_owned(), "1".to_owned())]]);
+    let mut asked = home.ask("more").await;
+    let model = soon(home.models.next()).await;
+    assert!(model.results()[1].contains("{\"n\":2}"), "it ran: {:?}", model.results());
+    model.end(answer("ok"));
+    finished(&mut asked).await;
+}
+
+#[tokio::test]
 async fn two_rewriters_compose_by_priority_then_name() {
     let home = Home::new().await;
     let appends = |plugin: &str, priority: i32| {

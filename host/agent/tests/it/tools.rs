@@ -2,10 +2,11 @@ use std::sync::Arc;
 
 use homeagent_journal::EventKind;
 use homeagent_types::ports::Mind;
+use homeagent_types::stage::{HandlerMode, Patch, Stage, StageData};
 use homeagent_types::{Audience, CallError, Cause, Conversation, Effect, Principal, Role, ToolOutput};
 use tokio::sync::Barrier;
 
-use crate::fake::{answer, call, calls, tool};
+use crate::fake::{answer, call, calls, stage, tool};
 use crate::home::{Home, finished, owner, soon};
 
 /// What the model reads after one round of calls.
@@ -100,6 +101,29 @@ async fn other_calls_run_one_after_another() {
         })
     });
     assert_eq!(results(&home, &[("alone", "{\"n\":1}"), ("alone", "{\"n\":2}")]).await.len(), 2);
+}
+
+#[tokio::test]
+async fn calls_that_a_handler_may_redirect_run_one_after_another() {
+    let home = Home::new().await;
+    home.plugins.offer_echo("look", Effect::Read);
+    let busy = Arc::new(tokio::sync::Mutex::new(()));
+    home.plugins.offer_tool("one", tool("alone", Effect::Own), move |_, _| {
+        let busy = Arc::clone(&busy);
+        Box::pin(async move {
+            let _held = busy.try_lock().expect("no two at a time");
+            for _ in 0..32 {
+                tokio::task::yield_now().await;
+            }
+            Ok(ToolOutput::text("done"))
+        })
+    });
+    home.plugins.offer_stage("guide", stage(Stage::BeforeToolcall, HandlerMode::Rewrite, 0), |context| {
+        let StageData::Call(call) = context.data else { panic!("no call") };
+        Ok(vec![Patch::Redirect { call: call.id, tool: "alone".to_owned(), arguments: call.arguments }])
+    });
+    let results = results(&home, &[("look", "{\"n\":1}"), ("look", "{\"n\":2}")]).await;
+    assert!(results.iter().all(|result| result.contains("done")), "{results:?}");
 }
 
 #[tokio::test]

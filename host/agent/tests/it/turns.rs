@@ -163,6 +163,22 @@ async fn a_window_too_long_for_the_model_is_halved_once() {
 }
 
 #[tokio::test]
+async fn a_backup_that_fails_otherwise_does_not_hide_that_the_window_is_too_long() {
+    let home = Home::new().await;
+    for text in ["one", "two", "three"] {
+        home.turn(text, vec![answer("ok")]).await;
+    }
+    let mut asked = home.ask("four").await;
+    let mut failed = failure("No source could answer.", FailureClass::ContextOverflow);
+    failed.tried.extend(failure("", FailureClass::Network).tried);
+    soon(home.models.next()).await.fail(failed);
+    let model = soon(home.models.next()).await;
+    assert_eq!(model.said(), ["three", "four"]);
+    model.end(answer("ok"));
+    assert_eq!(finished(&mut asked).await.finish, "stop");
+}
+
+#[tokio::test]
 async fn a_panic_ends_the_turn_and_nothing_else() {
     let home = Home::new().await;
     let mut asked = home.ask("hello").await;

@@ -11,7 +11,7 @@ use homeagent_types::{
     CallError, Cause, ChannelDefinition, Effect, Offer, Offers, Output, OutputCapabilities, OutputDelta, Receipt,
     Shown, ToolDefinition, ToolOutput,
 };
-use tokio::sync::{Mutex as AsyncMutex, Notify, mpsc};
+use tokio::sync::{Barrier, Mutex as AsyncMutex, Notify, mpsc};
 
 type Tool = Arc<dyn Fn(String, Cause) -> BoxFuture<'static, Result<ToolOutput, CallError>> + Send + Sync>;
 type Handler = Arc<dyn Fn(StageContext) -> BoxFuture<'static, Result<Vec<Patch>, CallError>> + Send + Sync>;
@@ -24,6 +24,10 @@ pub(crate) struct FakePlugins {
     outbox: AsyncMutex<mpsc::UnboundedReceiver<Output>>,
     /// What the next deliveries answer; then they succeed.
     pub(crate) delivery: Mutex<Vec<CallError>>,
+    /// The next delivery notifies the first when it begins, and goes on when the second is notified.
+    pub(crate) held: Mutex<Option<(Arc<Notify>, Arc<Notify>)>>,
+    /// Each delivery waits here for others.
+    pub(crate) together: Mutex<Option<Arc<Barrier>>>,
     /// Notified when a tool begins that will not end.
     pub(crate) hangs: Arc<Notify>,
     pub(crate) shown: Mutex<Vec<Shown>>,
@@ -40,6 +44,8 @@ impl FakePlugins {
             sent,
             outbox: AsyncMutex::new(outbox),
             delivery: Mutex::default(),
+            held: Mutex::default(),
+            together: Mutex::default(),
             hangs: Arc::default(),
             shown: Mutex::default(),
             published: Mutex::default(),
@@ -122,6 +128,15 @@ impl Plugins for FakePlugins {
     async fn deliver(&self, _: &str, output: Output, _: Cause) -> Result<Receipt, CallError> {
         if let Some(error) = self.delivery.lock().unwrap().pop() {
             return Err(error);
+        }
+        let held = self.held.lock().unwrap().take();
+        if let Some((began, release)) = held {
+            began.notify_one();
+            release.notified().await;
+        }
+        let together = self.together.lock().unwrap().clone();
+        if let Some(together) = together {
+            together.wait().await;
         }
         let _ = self.sent.send(output);
         Ok(Receipt { platform_id: Some("p1".to_owned()), meta: Vec::new() })
