@@ -161,7 +161,7 @@ impl Agent {
             received_at: now(),
             meta: Vec::new(),
         };
-        let accepted = intake::admit(&self.core, input, None, Some(watcher), Manner::Waits).await?;
+        let accepted = intake::admit(&self.core, input, true, None, Some(watcher), Manner::Waits).await?;
         Ok(Asked { input: accepted.input, events })
     }
 

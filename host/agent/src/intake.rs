@@ -8,7 +8,7 @@ use homeagent_journal::{Acceptance, EventKind, INPUT_ID, JournalError, PendingIn
 use homeagent_types::{
     Accepted, CallError, Cause, Conversation, Input, Output, OutputKind, Principal, Role, Submission, now,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
@@ -24,6 +24,9 @@ use crate::watch::Watcher;
 
 /// How long an input waits for a place in a full queue before it is told that the agent is busy.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The field in an accepted input's payload that says whether the host itself knew who spoke.
+const ATTESTED: &str = "attested";
 
 /// How long a notice may take.
 const NOTICE_DEADLINE: Duration = Duration::from_secs(10);
@@ -59,20 +62,26 @@ pub(crate) fn input(core: &Core, source: &str, attested: Option<Principal>, subm
 /// Who speaks: roles come from the owner's bindings only. A plugin that names itself is a plugin.
 pub(crate) fn principal(core: &Core, source: &str, submission: &Submission) -> Principal {
     let user = &submission.user;
-    let bound = core.bindings.role_of(source, user).and_then(|role| Role::parse(&role));
     let itself = user.is_empty() || user == source;
     Principal {
         namespace: source.to_owned(),
         user: user.clone(),
-        role: bound.unwrap_or(if itself { Role::Plugin } else { Role::Guest }),
+        role: bound(core, source, user).unwrap_or(if itself { Role::Plugin } else { Role::Guest }),
         display_name: submission.display_name.clone(),
     }
 }
 
-/// Journals an input and queues it. Once this has begun it is finished even if the caller goes away.
+/// The role that the owner gave somebody.
+fn bound(core: &Core, namespace: &str, user: &str) -> Option<Role> {
+    core.bindings.role_of(namespace, user).and_then(|role| Role::parse(&role))
+}
+
+/// Journals an input and queues it. Once this has begun it is finished even if the caller goes away. `attested`: the
+/// host itself knows who speaks, without a binding.
 pub(crate) async fn admit(
     core: &Arc<Core>,
     input: Input,
+    attested: bool,
     platform_id: Option<String>,
     watcher: Option<Watcher>,
     manner: Manner,
@@ -81,9 +90,11 @@ pub(crate) async fn admit(
         return Err(CallError::NotLive);
     }
     let permit = place(core, &input.source).await?;
+    let mut payload = serde_json::to_value(&input).map_err(|error| CallError::Invalid(error.to_string()))?;
+    payload[ATTESTED] = json!(attested);
     let core = Arc::clone(core);
     let tasks = core.tasks.clone();
-    let task = tasks.spawn(async move { take(&core, input, platform_id, watcher, manner, permit).await });
+    let task = tasks.spawn(async move { take(&core, input, payload, platform_id, watcher, manner, permit).await });
     task.await.unwrap_or_else(|_| Err(CallError::Other("the agent broke while it took this".to_owned())))
 }
 
@@ -102,6 +113,7 @@ async fn place(core: &Core, channel: &str) -> Result<OwnedSemaphorePermit, CallE
 async fn take(
     core: &Arc<Core>,
     input: Input,
+    payload: Value,
     platform_id: Option<String>,
     watcher: Option<Watcher>,
     manner: Manner,
@@ -109,7 +121,6 @@ async fn take(
 ) -> Result<Accepted, CallError> {
     let conversation = input.conversation.to_string();
     let key = platform_id.as_deref().map(|id| (input.source.as_str(), id));
-    let payload = serde_json::to_value(&input).map_err(|error| CallError::Invalid(error.to_string()))?;
     let audience = audience_text(&input.audience);
     let accepted = core.journal.accept_input(&conversation, &input.id, key, payload, &audience).await;
     match accepted {
@@ -164,13 +175,20 @@ fn patient(core: &Core, input: &Input) -> bool {
 /// Queues what the last stop left behind.
 pub(crate) fn recovered(core: &Core, pending: Vec<PendingInput>) {
     for pending in pending {
-        let input = match serde_json::from_value::<Input>(pending.payload) {
+        let attested = pending.payload[ATTESTED] == true;
+        let mut input = match serde_json::from_value::<Input>(pending.payload) {
             Ok(input) => input,
             Err(error) => {
                 tracing::error!(input = pending.input_id, %error, "a waiting input in the journal can't be read");
                 continue;
             }
         };
+        if !attested {
+            // What the owner took from somebody meanwhile, they do not get back.
+            let speaker = &mut input.principal;
+            let now = bound(core, &speaker.namespace, &speaker.user).unwrap_or(Role::Guest);
+            speaker.role = speaker.role.min(now);
+        }
         let urgent = is_urgent_timer(&input);
         let item = Queued { input, watcher: None, permit: None, arrived: Instant::now(), patient: false, urgent };
         // The queue is open: the agent has not begun yet.
@@ -215,7 +233,8 @@ pub(crate) async fn flush(core: &Core, items: Vec<Queued>) {
     let mut notices = Vec::new();
     for (item, record) in items.into_iter().zip(records) {
         let Queued { input, watcher, .. } = item;
-        let record = record.inspect_err(|error| tracing::error!(input = input.id, %error, "an input could not be flushed"));
+        let record =
+            record.inspect_err(|error| tracing::error!(input = input.id, %error, "an input could not be flushed"));
         if let Some(watcher) = watcher {
             watcher.finish(TurnResult {
                 session: record.as_ref().map(|record| record.session.clone()).unwrap_or_default(),

@@ -31,8 +31,9 @@ impl Mind for Agent {
         mut submission: Submission,
     ) -> Result<Accepted, CallError> {
         let platform_id = submission.platform_id.take();
+        let known = attested.is_some();
         let input = intake::input(&self.core, source, attested, submission);
-        intake::admit(&self.core, input, platform_id, None, Manner::Waits).await
+        intake::admit(&self.core, input, known, platform_id, None, Manner::Waits).await
     }
 
     async fn interrupt(
@@ -42,8 +43,9 @@ impl Mind for Agent {
         mut submission: Submission,
     ) -> Result<Accepted, CallError> {
         let platform_id = submission.platform_id.take();
+        let known = attested.is_some();
         let input = intake::input(&self.core, source, attested, submission);
-        intake::admit(&self.core, input, platform_id, None, Manner::Interrupts).await
+        intake::admit(&self.core, input, known, platform_id, None, Manner::Interrupts).await
     }
 
     async fn stop(&self, source: &str, attested: Option<Principal>, submission: Submission) -> Result<bool, CallError> {

@@ -150,11 +150,16 @@ impl Workshop<'_> {
     /// Whether these calls only look things up, so that they may run at the same time. Where a handler may still turn
     /// a call into another, nobody knows.
     pub(crate) fn may_run_together(&self, calls: &[ToolCall]) -> bool {
-        let may_change = self.stages.offers.stages.iter().any(|offer| {
-            offer.item.stage == Stage::BeforeToolcall && offer.item.mode == HandlerMode::Rewrite
-        });
+        let may_change = self
+            .stages
+            .offers
+            .stages
+            .iter()
+            .any(|offer| offer.item.stage == Stage::BeforeToolcall && offer.item.mode == HandlerMode::Rewrite);
         !may_change
-            && calls.iter().all(|call| self.tools.get(&call.name).is_some_and(|tool| tool.definition.effect == Effect::Read))
+            && calls
+                .iter()
+                .all(|call| self.tools.get(&call.name).is_some_and(|tool| tool.definition.effect == Effect::Read))
     }
 
     /// Runs calls that only look things up, all at once; the outcomes are in the order of the calls.

@@ -16,9 +16,10 @@ pub const STOPPED_DURING_RUN: &str = "the daemon stopped during this run";
 /// What [`Journal::recover`] found.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Recovery {
-    /// Runs that were open, closed as failed now. Their inputs are not repeated.
+    /// Runs that were open, closed as failed now. The inputs of those in which something had happened are not repeated.
     pub failed_runs: Vec<Run>,
-    /// Inputs that were accepted and that no run took, oldest first; they are to be taken now.
+    /// Inputs that were accepted and that no run took, or only one in which nothing had happened; oldest first. They
+    /// are to be taken now.
     pub pending_inputs: Vec<PendingInput>,
     /// Outputs that were handed to a channel and never answered for; they are not to be repeated.
     pub unknown_outputs: Vec<UnknownOutput>,
@@ -108,11 +109,24 @@ fn close_outputs(connection: &Connection) -> Result<Vec<UnknownOutput>, Failure>
 
 fn close_runs(connection: &Connection) -> Result<Vec<Run>, Failure> {
     let close = |open: Run| {
+        give_back(connection, &open.id)?;
         let ended =
             run::finish(connection, open, RunStatus::Failed, Some("stopped"), Some(STOPPED_DURING_RUN), &Value::Null)?;
         Ok(ended.0)
     };
     run::open(connection)?.into_iter().map(close).collect()
+}
+
+/// Lets the inputs of a run wait again with which nothing was done yet: no window has them, no model and no tool.
+fn give_back(connection: &Connection, run: &str) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "UPDATE inputs SET state = 'waiting', run = NULL WHERE run = ?1 AND state = 'taken' AND NOT EXISTS (
+                 SELECT 1 FROM events WHERE events.run = ?1
+                 AND kind IN ('user_message_added', 'model_called', 'tool_started', 'output_queued'))",
+        )?
+        .execute([run])?;
+    Ok(())
 }
 
 fn pending(connection: &Connection) -> Result<Vec<PendingInput>, Failure> {

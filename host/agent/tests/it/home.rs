@@ -46,8 +46,11 @@ impl Home {
         let settings = Settings::open(&database, &secrets).unwrap();
         set(&settings);
         let bindings = Bindings::open(&database).unwrap();
-        bindings.bind("cli", "me", "owner").unwrap();
-        bindings.bind("cli", "ann", "member").unwrap();
+        // Somebody whom an earlier life of this home has not unbound.
+        if !folder.path().join("strangers").exists() {
+            bindings.bind("cli", "me", "owner").unwrap();
+            bindings.bind("cli", "ann", "member").unwrap();
+        }
         let journal = Journal::open(&database).unwrap();
         let models = FakeModels::new();
         let parts = Parts {
@@ -87,6 +90,15 @@ impl Home {
     /// A turn that ends well, to see that the agent still works.
     pub(crate) async fn works(&self) {
         assert_eq!(self.turn("still there?", vec![answer("yes")]).await.reply, "yes");
+    }
+
+    /// From the next start on, nobody has a role here.
+    pub(crate) fn unbind_all(&self) {
+        let bindings = Bindings::open(&Database::open(self.folder.path().join("homeagent.db")).unwrap()).unwrap();
+        for user in ["me", "ann"] {
+            bindings.unbind("cli", user).unwrap();
+        }
+        std::fs::write(self.folder.path().join("strangers"), "").unwrap();
     }
 
     /// Changes the database behind the journal's back.

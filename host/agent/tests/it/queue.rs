@@ -231,7 +231,7 @@ async fn a_turn_has_its_time_to_end_when_the_agent_stops() {
     let home = Home::new().await;
     home.say("me", "runs").await;
     let model = soon(home.models.next()).await;
-    let agent = std::sync::Arc::clone(&home.agent);
+    let agent = Arc::clone(&home.agent);
     let stopping = tokio::spawn(async move { agent.shutdown().await });
     model.end(answer("in time"));
     let output = soon(home.plugins.next_output()).await;
@@ -306,4 +306,27 @@ async fn those_whose_inputs_are_flushed_are_told_at_the_same_time() {
     assert_eq!(soon(home.plugins.next_output()).await.text, "in time");
     soon(stopping).await.unwrap();
     assert!(home.journal.recover().await.unwrap().pending_inputs.is_empty());
+}
+
+#[tokio::test]
+async fn an_input_that_waited_over_a_start_has_the_rights_its_speaker_has_now() {
+    let first = narrow().await;
+    first.say("busy", "runs").await;
+    let model = soon(first.models.next()).await;
+    first.say("me", "from cli").await;
+    let asked = first.ask("from the terminal").await;
+    first.unbind_all();
+    let Home { folder, agent, .. } = first;
+    let plugins = FakePlugins::new();
+    plugins.offer_channel(channel("cli"));
+    plugins.offer_echo("own", homeagent_types::Effect::Own);
+    let home = Home::open(folder, plugins, |_| {}).await;
+    for _ in 0..2 {
+        let model = soon(home.models.next()).await;
+        let attested = model.said() == ["from the terminal"];
+        assert_eq!(model.tools().contains(&"own"), attested, "{:?}", model.said());
+        model.end(answer("ok"));
+    }
+    soon(home.agent.shutdown()).await;
+    drop((agent, model, asked));
 }

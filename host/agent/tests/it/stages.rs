@@ -222,10 +222,7 @@ async fn calls_that_ran_together_keep_their_results_and_data_when_one_is_answere
     home.plugins.offer_stage("keeper", stage(Stage::AfterToolcall, REWRITE, 0), |context| {
         let StageData::Outcome { call, .. } = context.data else { panic!("no outcome") };
         Ok(match call.arguments.as_str() {
-            "{\"n\":1}" => vec![
-                Patch::PutData { key: "seen".to_owned(), value: "1".to_owned() },
-                respond("cut short"),
-            ],
+            "{\"n\":1}" => vec![Patch::PutData { key: "seen".to_owned(), value: "1".to_owned() }, respond("cut short")],
             _ => Vec::new(),
         })
     });

@@ -11,7 +11,7 @@ const CONVERSATIONS: [&str; 2] = ["qq:private:小明", "cli"];
 #[derive(Debug, Clone)]
 enum Step {
     Accept { conversation: usize, platform_id: u8 },
-    Start { conversation: usize, inputs: usize },
+    Start { conversation: usize, inputs: usize, works: bool },
     Append { conversation: usize, kind: usize, text: String },
     Queue { conversation: usize, output: u8 },
     Sent { conversation: usize, output: u8 },
@@ -33,7 +33,8 @@ fn step() -> impl Strategy<Value = Step> {
     let status = prop_oneof![Just(RunStatus::Completed), Just(RunStatus::Failed), Just(RunStatus::Cancelled)];
     prop_oneof![
         3 => (conversation(), 0..6_u8).prop_map(|(conversation, platform_id)| Step::Accept { conversation, platform_id }),
-        2 => (conversation(), 0..3_usize).prop_map(|(conversation, inputs)| Step::Start { conversation, inputs }),
+        2 => (conversation(), 0..3_usize, any::<bool>())
+            .prop_map(|(conversation, inputs, works)| Step::Start { conversation, inputs, works }),
         4 => (conversation(), 0..APPENDED.len(), "[a-z你好\"\\\\]{0,4}")
             .prop_map(|(conversation, kind, text)| Step::Append { conversation, kind, text }),
         1 => (conversation(), 0..4_u8).prop_map(|(conversation, output)| Step::Queue { conversation, output }),
@@ -48,7 +49,8 @@ fn step() -> impl Strategy<Value = Step> {
 #[derive(Default)]
 struct Model {
     waiting: Vec<(usize, String)>,
-    open_runs: Vec<String>,
+    /// With the inputs that wait again should the run be cut: all, as long as it has done nothing.
+    open_runs: Vec<(String, Vec<(usize, String)>)>,
     open_outputs: Vec<String>,
     platform_ids: Vec<(u8, String)>,
     messages: [Vec<String>; CONVERSATIONS.len()],
@@ -56,10 +58,14 @@ struct Model {
 }
 
 async fn append(journal: &Journal, conversation: usize, kind: EventKind, payload: Value) {
+    append_in(journal, conversation, None, kind, payload).await;
+}
+
+async fn append_in(journal: &Journal, conversation: usize, run: Option<&str>, kind: EventKind, payload: Value) {
     let name = CONVERSATIONS[conversation];
     let session = journal.current_session(name).await.expect("a session");
-    let event =
-        NewEvent { session, run: None, conversation: name.to_owned(), kind, audience: name.to_owned(), payload };
+    let run = run.map(str::to_owned);
+    let event = NewEvent { session, run, conversation: name.to_owned(), kind, audience: name.to_owned(), payload };
     journal.append(event).await.expect("appends");
 }
 
@@ -81,13 +87,17 @@ async fn apply(home: &Home, journal: &mut Journal, model: &mut Model, step: Step
                 (answer, known) => panic!("{answer:?}, but known was {known:?}"),
             }
         }
-        Step::Start { conversation, inputs } => {
+        Step::Start { conversation, inputs, works } => {
             let mine = model.waiting.iter().filter(|(of, _)| *of == conversation);
             let taken: Vec<String> = mine.take(inputs).map(|(_, id)| id.clone()).collect();
             let session = journal.current_session(CONVERSATIONS[conversation]).await.expect("a session");
             let run = journal.start_run(&session, CONVERSATIONS[conversation], "me", &taken).await.expect("starts");
             model.waiting.retain(|(_, id)| !taken.contains(id));
-            model.open_runs.push(run);
+            if works {
+                append_in(journal, conversation, Some(&run), EventKind::ModelCalled, json!({})).await;
+            }
+            let untouched = if works { Vec::new() } else { taken };
+            model.open_runs.push((run, untouched.into_iter().map(|id| (conversation, id)).collect()));
         }
         Step::Append { conversation, kind, text } => {
             append(journal, conversation, APPENDED[kind], json!({ "text": text })).await;
@@ -105,7 +115,7 @@ async fn apply(home: &Home, journal: &mut Journal, model: &mut Model, step: Step
             model.open_outputs.retain(|id| *id != output.to_string());
         }
         Step::Finish { status } => {
-            if let Some(run) = model.open_runs.pop() {
+            if let Some((run, _)) = model.open_runs.pop() {
                 journal.finish_run(&run, status, None, None, Value::Null).await.expect("finishes");
             }
         }
@@ -131,12 +141,13 @@ async fn everything(journal: &Journal) -> Vec<Event> {
 async fn recover(journal: &Journal, model: &mut Model) {
     let recovery = journal.recover().await.expect("recovers");
     let failed: Vec<_> = recovery.failed_runs.iter().map(|run| run.id.clone()).collect();
-    assert_eq!(failed, model.open_runs);
+    assert_eq!(failed, model.open_runs.iter().map(|(run, _)| run.clone()).collect::<Vec<_>>());
+    model.waiting.extend(model.open_runs.drain(..).flat_map(|(_, inputs)| inputs));
+    model.waiting.sort_by_key(|(_, id)| id.trim_start_matches("input ").parse::<usize>().expect("a number"));
     let unknown: Vec<_> = recovery.unknown_outputs.iter().map(|output| output.output_id.clone()).collect();
     assert_eq!(unknown, model.open_outputs);
     let pending: Vec<_> = recovery.pending_inputs.iter().map(|input| &input.input_id).collect();
     assert_eq!(pending, model.waiting.iter().map(|(_, id)| id).collect::<Vec<_>>());
-    model.open_runs.clear();
     model.open_outputs.clear();
 
     let before = everything(journal).await;

@@ -52,3 +52,23 @@ async fn a_crash_fails_the_open_run_and_keeps_what_waits() {
     let inputs: Vec<String> = again.pending_inputs.into_iter().map(|input| input.input_id).collect();
     journal.start_run(&session, CONVERSATION, "me", &inputs).await.expect("the waiting ones can be taken");
 }
+
+#[tokio::test]
+async fn the_inputs_of_a_run_that_did_nothing_wait_again() {
+    let (home, journal) = Home::new_journal();
+    for id in ["kept", "joined", "begun"] {
+        accept(&journal, id).await;
+    }
+    let (session, idle) = start(&journal, &["kept", "joined"]).await;
+    let (_, busy) = start(&journal, &["begun"]).await;
+    journal.append(event(&session, Some(&busy), EventKind::UserMessageAdded, json!({}))).await.expect("appends");
+    drop(journal);
+
+    let journal = home.journal();
+    let recovery = journal.recover().await.expect("recovers");
+    let failed: Vec<_> = recovery.failed_runs.iter().map(|run| run.id.as_str()).collect();
+    assert_eq!(failed, [idle.as_str(), busy.as_str()]);
+    let pending: Vec<_> = recovery.pending_inputs.iter().map(|input| input.input_id.clone()).collect();
+    assert_eq!(pending, ["kept", "joined"]);
+    journal.start_run(&session, CONVERSATION, "me", &pending).await.expect("they can be taken again");
+}
