@@ -117,7 +117,7 @@ async fn settings_are_shown_and_changed() {
     let some: Vec<&str> = list.stdout.lines().filter(|line| line.contains("gateway") || line.contains("qq")).collect();
     insta::assert_snapshot!(some.join("\n"), @r"
     core.gateway.body_bytes             1048576 bytes             The largest request body the API reads
-    core.gateway.listen                 127.0.0.1:8687   changed  Where the API and the web page listen
+    core.gateway.listen                 127.0.0.1:8687   changed  Where the API listens
     plugin.qq.access_token              set              changed  What NapCat 显示
     ");
 }
