@@ -13,6 +13,9 @@ const SAY_PAUSE: u32 = 200;
 const MOST_SAID: usize = 1000;
 const COMMANDS: [&str; 4] = ["/tools", "/tool", "/say", "/think"];
 
+/// What the agent puts before words that interrupt a turn.
+const INTERRUPT: &str = "[打断消息]";
+
 /// The answer to a request.
 pub(crate) fn rehearse(request: &ModelRequest) -> Vec<Rehearsed> {
     // Rules and recalled memory may stand after what was said.
@@ -23,7 +26,8 @@ pub(crate) fn rehearse(request: &ModelRequest) -> Vec<Rehearsed> {
         _ => None,
     });
     let said = said.unwrap_or_default();
-    let language = Language::of(&said);
+    let said = said.strip_prefix(INTERRUPT).map_or(said.as_str(), str::trim_start);
+    let language = Language::of(said);
     let mut answer = Answer::default();
     let round = spoken.iter().rposition(|message| !matches!(message, Message::Tool(_))).map_or(0, |last| last + 1);
     let results: Vec<&ToolMessage> = spoken[round..]
@@ -34,7 +38,7 @@ pub(crate) fn rehearse(request: &ModelRequest) -> Vec<Rehearsed> {
         })
         .collect();
     if results.is_empty() {
-        follow(&said, language, request, &mut answer);
+        follow(said, language, request, &mut answer);
     } else {
         let words: Vec<String> = results
             .iter()

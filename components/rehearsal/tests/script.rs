@@ -92,6 +92,7 @@ fn it_calls_tools_and_tells_their_results() {
 #[test]
 fn its_commands_do_what_they_say() {
     assert_eq!(ask(vec![said("/say 3 tea")]).0, "tea tea tea");
+    assert_eq!(ask(vec![said("[打断消息] /say 1 tea")]).0, "tea", "an interrupt is a message like any other");
     assert_eq!(ask(vec![said("/think 想想看")]).1, "想想看");
     assert!(ask(vec![said("/tools")]).0.contains("- calc: Computes."));
     assert_eq!(ask(vec![said("[12:00] 小明: /say 2 茶")]).0, "茶 茶");

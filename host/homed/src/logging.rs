@@ -12,6 +12,8 @@ const DAYS: usize = 14;
 
 /// Starts to log at this level, or as `HOMEAGENT_LOG` says. `quiet` keeps the standard error for a chat.
 pub(crate) fn start(home: &Path, level: &str, quiet: bool) {
+    // The appender complains about a folder that is not there before it makes it; should making fail, it says so itself.
+    let _ = std::fs::create_dir_all(home.join("logs"));
     let filter = || EnvFilter::try_from_env("HOMEAGENT_LOG").unwrap_or_else(|_| EnvFilter::new(level));
     let file = RollingFileAppender::builder()
         .rotation(Rotation::DAILY)

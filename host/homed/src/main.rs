@@ -118,7 +118,7 @@ async fn caught(signal: Option<std::io::Result<Signal>>) {
         }
         Some(Err(error)) => {
             tracing::warn!(%error, "a signal can't be caught; the daemon has to be killed");
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
         None => std::future::pending().await,
     }
