@@ -1,5 +1,6 @@
 //! The log: a file a day below `logs/`, and the standard error of a daemon that nobody chats in.
 
+use std::io::IsTerminal as _;
 use std::path::Path;
 
 use tracing_appender::rolling::{RollingFileAppender, Rotation};
@@ -25,7 +26,9 @@ pub(crate) fn start(home: &Path, level: &str, quiet: bool) {
         .inspect_err(|error| eprintln!("there will be no log files: {error}"))
         .ok()
         .map(|file| tracing_subscriber::fmt::layer().with_ansi(false).with_writer(file));
-    let stderr = (!quiet).then(|| tracing_subscriber::fmt::layer().with_writer(std::io::stderr));
+    let stderr = (!quiet).then(|| {
+        tracing_subscriber::fmt::layer().with_ansi(std::io::stderr().is_terminal()).with_writer(std::io::stderr)
+    });
     let set = tracing_subscriber::registry().with(filter()).with(file).with(stderr).try_init();
     if let Err(error) = set {
         eprintln!("there will be no log: {error}");
