@@ -75,8 +75,8 @@ async fn a_locked_file_is_waited_for() {
     let other = database.writer().expect("a connection");
     other.execute_batch("BEGIN IMMEDIATE").expect("locks");
     let waiting = tokio::spawn(async move { writer.write("writing", insert("a".to_owned())).await });
-    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    assert!(!waiting.is_finished());
+    tokio::task::yield_now().await;
+    assert!(!waiting.is_finished(), "the file is locked for as long as the other one has it");
     other.execute_batch("COMMIT").expect("unlocks");
     waiting.await.expect("ends").expect("is written");
 }
