@@ -1,11 +1,12 @@
 //! Arguments of tools, checked against the tool's JSON Schema.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use homeagent_types::ToolDefinition;
 use jsonschema::Validator;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 /// Validators that are kept; beyond this all are made anew as they are needed.
 const VALIDATORS_KEPT: usize = 512;
@@ -65,7 +66,43 @@ impl Schemas {
     }
 }
 
-/// Arguments in one spelling, to tell whether two calls are the same.
+/// Arguments in one spelling, to tell whether two calls are the same: without spaces, keys sorted, numbers digit by digit
+/// as they were written.
 pub(crate) fn canonical(arguments: &str) -> String {
-    serde_json::from_str::<Value>(arguments).map_or_else(|_| arguments.trim().to_owned(), |value| value.to_string())
+    // Reading the whole first bounds the depth of what is read piece by piece below.
+    match serde_json::from_str::<Value>(arguments) {
+        Ok(_) => spelling(arguments.trim()),
+        Err(_) => arguments.trim().to_owned(),
+    }
+}
+
+fn spelling(json: &str) -> String {
+    if let Ok(object) = serde_json::from_str::<BTreeMap<String, &RawValue>>(json) {
+        let member =
+            |(key, value): (&String, &&RawValue)| format!("{}:{}", Value::from(key.as_str()), spelling(value.get()));
+        return format!("{{{}}}", object.iter().map(member).collect::<Vec<_>>().join(","));
+    }
+    if let Ok(array) = serde_json::from_str::<Vec<&RawValue>>(json) {
+        return format!("[{}]", array.iter().map(|item| spelling(item.get())).collect::<Vec<_>>().join(","));
+    }
+    match serde_json::from_str::<String>(json) {
+        Ok(text) => Value::from(text).to_string(),
+        Err(_) => json.trim().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_the_same_whatever_their_spaces_and_order_but_for_every_digit() {
+        let one = canonical(r#" {"b": [1, {"y":"\u4f60", "x":null}], "a": 10000000000000000001} "#);
+        assert_eq!(one, canonical(r#"{"a":10000000000000000001,"b":[1,{"x":null,"y":"你"}]}"#));
+        assert_ne!(one, canonical(r#"{"a":10000000000000000002,"b":[1,{"x":null,"y":"你"}]}"#));
+        assert_eq!(canonical(" not json "), "not json");
+        assert_eq!(canonical(""), "");
+        let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
+        assert_eq!(canonical(&deep), deep, "what is nested too deeply is taken as it is");
+    }
 }

@@ -22,7 +22,7 @@ use crate::convert;
 use crate::engine::ComponentEngine;
 use crate::grants::GrantTable;
 use crate::instance::{self, InstanceState, Liveness};
-use crate::package::{Package, PackageInfo, one_line};
+use crate::package::{self, Package, PackageInfo, one_line};
 use crate::services::Services;
 use crate::slot::core::SlotCore;
 use crate::slot::job::describe_trap;
@@ -79,14 +79,16 @@ impl AdapterShelf {
         let plugin = package.manifest.name.clone();
         let failed = |reason: String| PackageError::Load { plugin: plugin.clone(), reason };
         let (shelf, cache) = (Arc::clone(self), Arc::clone(cache));
-        let compiled = tokio::task::spawn_blocking(move || {
-            let component = cache.compile(&shelf.engine, &package.digest, &package.bytes)?;
-            let pre = LlmAdapterPre::new(shelf.linker.instantiate_pre(&component)?)?;
+        let named = plugin.clone();
+        let compile = move || {
+            let load = |error: wasmtime::Error| PackageError::Load { plugin: named.clone(), reason: one_line(&error) };
+            let component = cache.compile(&shelf.engine, &package.digest, &package.bytes).map_err(load)?;
+            let linked = shelf.linker.instantiate_pre(&component).map_err(load)?;
+            let pre = LlmAdapterPre::new(linked).map_err(load)?;
             let Package { manifest, digest, bundled, .. } = package;
-            Ok::<_, wasmtime::Error>((PackageInfo { manifest, digest, bundled }, pre))
-        });
-        let compiled = compiled.await.map_err(|lost| failed(lost.to_string()))?;
-        let (package, pre) = compiled.map_err(|error| failed(one_line(&error)))?;
+            Ok((PackageInfo { manifest, digest, bundled }, pre))
+        };
+        let (package, pre) = package::in_background(&plugin, compile).await?;
         let name = package.manifest.name.clone();
         let grants = GrantTable::new(name.clone(), self.services.grants.clone());
         let core = Arc::new(SlotCore::new(name.clone(), grants, &self.services));

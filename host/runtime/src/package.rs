@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use homeagent_contract::Kind;
 use homeagent_types::Descriptor;
@@ -115,6 +116,23 @@ pub(crate) fn installed(plugins: &Path) -> Vec<PathBuf> {
         .collect();
     folders.sort();
     folders
+}
+
+/// How long a component may take to compile. Nothing stops the compiler, but nobody waits for it any longer.
+const COMPILE: Duration = Duration::from_secs(120);
+
+/// Compiles where blocking is allowed, and gives up waiting after [`COMPILE`], so that a package made to be slow keeps
+/// no other from being loaded.
+pub(crate) async fn in_background<T: Send + 'static>(
+    plugin: &str,
+    compile: impl FnOnce() -> Result<T, PackageError> + Send + 'static,
+) -> Result<T, PackageError> {
+    let failed = |reason: String| PackageError::Load { plugin: plugin.to_owned(), reason };
+    match tokio::time::timeout(COMPILE, tokio::task::spawn_blocking(compile)).await {
+        Ok(Ok(compiled)) => compiled,
+        Ok(Err(lost)) => Err(failed(lost.to_string())),
+        Err(_) => Err(failed(format!("it takes longer than {} s to compile", COMPILE.as_secs()))),
+    }
 }
 
 /// A plugin that is compiled and linked and only needs a store.

@@ -309,11 +309,8 @@ impl Inner {
     async fn prepare(&self, seat: &Seat, package: Package) -> Result<Prepared, PackageError> {
         let plugin = package.manifest.name.clone();
         let (engine, cache, linker) = (self.engine.clone(), Arc::clone(&self.cache), self.linker.clone());
-        let compiled =
-            tokio::task::spawn_blocking(move || package::compile_plugin(&engine, &cache, &linker, package)).await;
-        let compiled =
-            compiled.map_err(|lost| PackageError::Load { plugin: plugin.clone(), reason: lost.to_string() })?;
-        let (package, pre, indices) = compiled?;
+        let compile = move || package::compile_plugin(&engine, &cache, &linker, package);
+        let (package, pre, indices) = package::in_background(&plugin, compile).await?;
         let descriptor = describe(seat, &pre, &indices).await;
         let descriptor = descriptor.map_err(|reason| PackageError::Descriptor { plugin, reason })?;
         Ok(Prepared { package, pre, indices, descriptor: Arc::new(descriptor) })
@@ -419,7 +416,7 @@ impl Plugins for Runtime {
     }
 
     fn show(&self, plugin: &str, deltas: Vec<OutputDelta>) {
-        if let Some(slot) = self.inner.slot(plugin) {
+        if let Some(slot) = self.inner.slot(plugin).filter(|slot| slot.core.grants.allows("output")) {
             slot.show(deltas);
         }
     }
