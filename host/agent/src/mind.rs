@@ -22,30 +22,39 @@ use crate::tools::ToolSet;
 /// The channel of calls that come from no conversation. No plugin can have it: its name is no plugin's.
 const PLUGINS: &str = "_plugins_";
 
+impl Agent {
+    async fn take(
+        &self,
+        source: &str,
+        attested: Option<Principal>,
+        mut submission: Submission,
+        manner: Manner,
+    ) -> Result<Accepted, CallError> {
+        let platform_id = submission.platform_id.take();
+        let known = attested.is_some();
+        let input = intake::input(&self.core, source, attested, submission);
+        intake::admit(&self.core, input, known, platform_id, None, manner).await
+    }
+}
+
 #[async_trait]
 impl Mind for Agent {
     async fn submit(
         &self,
         source: &str,
         attested: Option<Principal>,
-        mut submission: Submission,
+        submission: Submission,
     ) -> Result<Accepted, CallError> {
-        let platform_id = submission.platform_id.take();
-        let known = attested.is_some();
-        let input = intake::input(&self.core, source, attested, submission);
-        intake::admit(&self.core, input, known, platform_id, None, Manner::Waits).await
+        self.take(source, attested, submission, Manner::Waits).await
     }
 
     async fn interrupt(
         &self,
         source: &str,
         attested: Option<Principal>,
-        mut submission: Submission,
+        submission: Submission,
     ) -> Result<Accepted, CallError> {
-        let platform_id = submission.platform_id.take();
-        let known = attested.is_some();
-        let input = intake::input(&self.core, source, attested, submission);
-        intake::admit(&self.core, input, known, platform_id, None, Manner::Interrupts).await
+        self.take(source, attested, submission, Manner::Interrupts).await
     }
 
     async fn stop(&self, source: &str, attested: Option<Principal>, submission: Submission) -> Result<bool, CallError> {

@@ -311,7 +311,7 @@ impl Inner {
         let (engine, cache, linker) = (self.engine.clone(), Arc::clone(&self.cache), self.linker.clone());
         let compile = move || package::compile_plugin(&engine, &cache, &linker, package);
         let (package, pre, indices) = package::in_background(&plugin, compile).await?;
-        let descriptor = describe(seat, &pre, &indices).await;
+        let descriptor = describe(seat, &package.manifest, &pre, &indices).await;
         let descriptor = descriptor.map_err(|reason| PackageError::Descriptor { plugin, reason })?;
         Ok(Prepared { package, pre, indices, descriptor: Arc::new(descriptor) })
     }

@@ -14,6 +14,7 @@ use super::exports::Exports;
 use super::job::{Job, JobTask, describe_trap, guest_connection};
 use crate::engine::ComponentEngine;
 use crate::instance::{self, InstanceState, Live, Liveness};
+use crate::manifest::Manifest;
 use crate::package::{Prepared, one_line};
 use crate::services::Services;
 
@@ -276,15 +277,16 @@ impl Phase {
 /// Asks a component for its descriptor, on an instance of its own that is dropped afterwards.
 pub(crate) async fn describe(
     seat: &Seat,
+    manifest: &Manifest,
     pre: &wasmtime::component::InstancePre<InstanceState>,
     indices: &super::exports::ExportIndices,
 ) -> Result<homeagent_types::Descriptor, String> {
     let seat = seat.clone();
     let (pre, indices) = (pre.clone(), indices.clone());
     let guests = seat.guests.clone();
+    let memory = seat.services.memory(manifest);
     let asked = async move {
         let live = Liveness::default();
-        let memory = usize::try_from(seat.services.number("core.plugin.memory_mib", 64) << 20).unwrap_or(usize::MAX);
         let mut store = instance::store(&seat.engine, &seat.core, &seat.services, memory, &live);
         let instance = pre.instantiate_async(&mut store).await.map_err(|error| one_line(&error))?;
         let exports = indices.load(&mut store, &instance).map_err(|error| one_line(&error))?;
