@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 fn main() {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    // Relative: a build script runs in its package's folder, and a binary kept from another checkout must not look there.
+    let workspace = Path::new("../..");
     let folders = ["plugins/calc", "components/cli", "components/openai", "components/rehearsal"].map(PathBuf::from);
-    homeagent_component_builder::build(&workspace, &folders, "");
+    homeagent_component_builder::build(workspace, &folders, "");
 }

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 fn main() {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    // Relative: a build script runs in its package's folder, and a binary kept from another checkout must not look there.
+    let workspace = Path::new("../..");
     let guests = Path::new("tests/guests");
     let entries = fs::read_dir(workspace.join(guests)).expect("the guests stand beside this package");
     let mut folders: Vec<PathBuf> = entries
@@ -13,5 +14,5 @@ fn main() {
         .map(|path| guests.join(path.file_name().expect("a folder has a name")))
         .collect();
     folders.sort();
-    homeagent_component_builder::build(&workspace, &folders, "guest-");
+    homeagent_component_builder::build(workspace, &folders, "guest-");
 }

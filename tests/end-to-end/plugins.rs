@@ -72,7 +72,7 @@ async fn events_of_the_agents_rounds_reach_subscribers() {
 #[tokio::test]
 async fn adapters_are_tried_on_recorded_answers() {
     let (daemon, _vendor) = with_vendor().await;
-    let corpora = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpora/llm-streams");
+    let corpora = std::path::PathBuf::from("../../tests/corpora/llm-streams");
     let mut tried = 0;
     for entry in std::fs::read_dir(corpora).expect("the corpora are there") {
         let stream = entry.expect("it can be listed").path();

@@ -37,8 +37,10 @@ pub fn build(workspace: &Path, folders: &[PathBuf], prefix: &str) {
     let built = target.join("wasm32-wasip2/component");
     let mut code = String::from("&[\n");
     for (folder, package) in folders.iter().zip(&packages) {
-        let manifest = workspace.join(folder).join("plugin.toml");
         // Copied, so that a later build of the components does not change what this one embeds.
+        let manifest = out.join(format!("{package}.toml"));
+        fs::copy(workspace.join(folder).join("plugin.toml"), &manifest)
+            .expect("a component has a plugin.toml beside it");
         let component = out.join(format!("{package}.wasm"));
         let file = built.join(format!("{}.wasm", package.replace('-', "_")));
         fs::copy(&file, &component).unwrap_or_else(|error| panic!("{} was not built: {error}", file.display()));
