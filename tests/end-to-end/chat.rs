@@ -42,6 +42,19 @@ impl Chat {
         }
     }
 
+    /// Reads until the daemon closes the connection, and returns the reason and what came before.
+    pub(crate) async fn until_closed(&mut self) -> (String, Vec<Value>) {
+        let mut before = Vec::new();
+        loop {
+            match self.socket.next().await {
+                Some(Ok(Message::Text(text))) => before.push(serde_json::from_str(&text).expect("frames are JSON")),
+                Some(Ok(Message::Close(Some(frame)))) => return (frame.reason.as_str().to_owned(), before),
+                Some(Ok(_)) => {}
+                other => panic!("the connection broke: {other:?}"),
+            }
+        }
+    }
+
     /// Reads until a frame of this type, and returns it with all that came before.
     pub(crate) async fn until(&mut self, kind: &str) -> (Value, Vec<Value>) {
         let mut before = Vec::new();

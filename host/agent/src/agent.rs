@@ -117,6 +117,14 @@ pub struct AgentStatus {
     pub model: Option<String>,
 }
 
+impl AgentStatus {
+    /// That of an agent that is not there, but on its way or gone.
+    #[must_use]
+    pub fn absent(state: Phase) -> Self {
+        Self { state, queued: 0, running: 0, turns: 0, source: None, model: None }
+    }
+}
+
 /// The agent. Dropping it ends its event loop; [`Agent::shutdown`] ends it in order.
 pub struct Agent {
     pub(crate) core: Arc<Core>,

@@ -6,13 +6,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use homeagent_journal::Journal;
-use homeagent_providers::Providers;
 use homeagent_settings::{Secrets, Settings, Sources};
-use homeagent_types::ports::{Adapters, Listeners, PluginAdmin};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::ports::Turns;
+use crate::Problem;
+use crate::ports::{Keeper, Live};
 use crate::token::Token;
 
 /// The parts of the daemon that the gateway shows.
@@ -29,16 +28,8 @@ pub struct Parts {
     pub sources: Sources,
     /// The journal.
     pub journal: Journal,
-    /// The agent.
-    pub turns: Arc<dyn Turns>,
-    /// The sources at work.
-    pub providers: Arc<Providers>,
-    /// The plugins.
-    pub plugins: Arc<dyn PluginAdmin>,
-    /// The adapters.
-    pub adapters: Arc<dyn Adapters>,
-    /// The listeners that plugins hold.
-    pub listeners: Arc<dyn Listeners>,
+    /// The agent, and what lives as long as it does.
+    pub keeper: Arc<dyn Keeper>,
 }
 
 /// [`Parts`] at work.
@@ -56,14 +47,25 @@ pub(crate) struct Core {
 
 pub(crate) type Shared = Arc<Core>;
 
+impl Core {
+    /// What lives as long as the agent.
+    ///
+    /// # Errors
+    ///
+    /// The agent is stopped.
+    pub(crate) fn live(&self) -> Result<Arc<Live>, Problem> {
+        self.parts.keeper.live().ok_or_else(Problem::agent_stopped)
+    }
+}
+
 /// Runs work that waits for the disk where it holds up nobody.
-pub(crate) async fn on_disk<T, E>(work: impl FnOnce() -> Result<T, E> + Send + 'static) -> Result<T, crate::Problem>
+pub(crate) async fn on_disk<T, E>(work: impl FnOnce() -> Result<T, E> + Send + 'static) -> Result<T, Problem>
 where
     T: Send + 'static,
-    E: Into<crate::Problem> + Send + 'static,
+    E: Into<Problem> + Send + 'static,
 {
     match tokio::task::spawn_blocking(work).await {
         Ok(answer) => answer.map_err(Into::into),
-        Err(_) => Err(crate::Problem::internal("the work ended without an answer; the log says more")),
+        Err(_) => Err(Problem::internal("the work ended without an answer; the log says more")),
     }
 }

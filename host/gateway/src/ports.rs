@@ -1,12 +1,51 @@
-//! What the gateway needs of the agent.
+//! What the gateway needs of the agent, and of whoever starts and stops it.
+
+use std::sync::Arc;
 
 use async_trait::async_trait;
-use homeagent_agent::{ActiveRun, Agent, AgentStatus, Ask, Asked, ToolListing};
-use homeagent_types::ports::Mind;
+use homeagent_agent::{ActiveRun, Agent, AgentStatus, Ask, Asked, Phase, ToolListing};
+use homeagent_providers::Providers;
+use homeagent_types::ports::{Adapters, Listeners, Mind, PluginAdmin};
 use homeagent_types::{CallError, Cause, Role, ToolOutput};
 
 /// Whom tool calls over the API come from.
 const CALLER: &str = "api";
+
+/// What lives as long as the agent does: it is there from one start of the agent to the next stop.
+pub struct Live {
+    /// The agent.
+    pub turns: Arc<dyn Turns>,
+    /// The sources at work.
+    pub providers: Arc<Providers>,
+    /// The plugins.
+    pub plugins: Arc<dyn PluginAdmin>,
+    /// The adapters.
+    pub adapters: Arc<dyn Adapters>,
+    /// The listeners that plugins hold.
+    pub listeners: Arc<dyn Listeners>,
+}
+
+/// Starts and stops the agent inside the daemon. Both are finished once they have begun, even if nobody waits for them
+/// any more.
+#[async_trait]
+pub trait Keeper: Send + Sync {
+    /// What lives now; nothing while the agent is stopped. Not to be kept: what is held is not given back.
+    fn live(&self) -> Option<Arc<Live>>;
+
+    /// Where the agent is in its life.
+    fn phase(&self) -> Phase;
+
+    /// Starts the agent with its plugins and sources; nothing happens where it runs already.
+    ///
+    /// # Errors
+    ///
+    /// Why it can't start, in a sentence; it is stopped then.
+    async fn start(&self) -> Result<(), String>;
+
+    /// Ends the agent wholly: waiting inputs are told, running turns have their time, plugins end, caches go. Nothing
+    /// happens where it is stopped already.
+    async fn stop(&self);
+}
 
 /// The agent, as the API sees it.
 #[async_trait]

@@ -55,6 +55,13 @@ impl Problem {
         Self::new(StatusCode::BAD_REQUEST, detail)
     }
 
+    /// What is asked for is not there while the agent is stopped.
+    pub(crate) fn agent_stopped() -> Self {
+        let mut problem = Self::new(StatusCode::SERVICE_UNAVAILABLE, "the agent is stopped");
+        problem.kind = "urn:homeagent:problem:agent-stopped".into();
+        problem.hint("`waiter agent start` starts it")
+    }
+
     /// Something failed that is not the client's doing.
     pub fn internal(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, detail)

@@ -13,11 +13,23 @@ pub(crate) struct HomeLock {
 
 /// The home can't be had.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum LockError {
+pub enum LockError {
+    /// A daemon runs on it.
     #[error("homed runs on {home} already (process {pid}); talk to it with waiter, or stop it with: kill {pid}", home = home.display())]
-    Taken { home: PathBuf, pid: String },
+    Taken {
+        /// The data folder.
+        home: PathBuf,
+        /// The daemon's process.
+        pid: String,
+    },
+    /// The lock's file.
     #[error("{path} can't be used: {source}; the home folder must belong to you and be writable", path = path.display())]
-    File { path: PathBuf, source: io::Error },
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
 }
 
 impl HomeLock {

@@ -1,17 +1,12 @@
-//! The HomeAgent daemon: puts the parts together, and takes them apart again when it is told to stop.
-
-mod daemon;
-mod lock;
-mod logging;
+//! The program `homed`: its command line, its signals, and the chat it opens in a terminal.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
+use homeagent_homed::{Daemon, StartError};
 use tokio::signal::unix::{Signal, SignalKind, signal};
-
-use crate::daemon::{Daemon, StartError};
 
 /// One companion agent for a home.
 #[derive(Parser)]

@@ -41,6 +41,12 @@ pub enum Command {
     },
     /// Show how the daemon is
     Status,
+    /// Stop and start the agent inside the daemon
+    Agent {
+        /// What to do
+        #[command(subcommand)]
+        command: Agent,
+    },
     /// List the tools, or call one
     Tools {
         /// What to do [default: list]
@@ -77,6 +83,15 @@ pub enum Command {
         #[command(subcommand)]
         command: Option<Runs>,
     },
+}
+
+/// About the agent.
+#[derive(Debug, Subcommand)]
+pub enum Agent {
+    /// End the agent: running turns have their time, waiting messages are told, plugins end; the daemon stays
+    Stop,
+    /// Start the agent again
+    Start,
 }
 
 /// About tools.

@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::args::{Adapter, Args, Command, NewSource, Plugin, Runs, Settings, Source, Tools};
+use crate::args::{Adapter, Agent, Args, Command, NewSource, Plugin, Runs, Settings, Source, Tools};
 use crate::client::{Client, part, read};
 use crate::failure::Failure;
 use crate::plain::{plain, plain_json};
@@ -36,6 +36,7 @@ pub(crate) async fn run(args: Args) -> Result<u8, Failure> {
             let answer = desk.client.get("status").await?;
             desk.answer(&answer, show::status::show)
         }
+        Command::Agent { command } => desk.agent(&command).await,
         Command::Tools { command } => desk.tools(command.unwrap_or(Tools::List)).await,
         Command::Plugin { command } => desk.plugin(command.unwrap_or(Plugin::List)).await,
         Command::Source { command } => desk.source(command.unwrap_or(Source::List)).await,
@@ -120,6 +121,15 @@ impl Desk {
                 runs => format!("stopped {}\n", plain(&runs.join(", "))),
             })
         })
+    }
+
+    async fn agent(&self, command: &Agent) -> Result<u8, Failure> {
+        let path = match command {
+            Agent::Stop => "agent/stop",
+            Agent::Start => "agent/start",
+        };
+        let answer = self.client.post(path, "").await?;
+        self.answer(&answer, show::status::agent_state)
     }
 
     async fn tools(&self, command: Tools) -> Result<u8, Failure> {

@@ -24,7 +24,8 @@ pub(crate) async fn try_recording(
     if chunk == Some(0) {
         return Err(Problem::invalid("a chunk has at least one byte"));
     }
-    let adapters = core.parts.adapters.as_ref();
+    let live = core.live()?;
+    let adapters = live.adapters.as_ref();
     let answer = try_adapter(adapters, &name, &recorded, chunk.unwrap_or(0)).await?;
     Ok(Json(answer.into()))
 }

@@ -12,11 +12,10 @@ use futures::{SinkExt as _, StreamExt as _};
 use homeagent_types::CallError;
 use homeagent_types::ports::{Connection, Frame, ToPeer};
 use serde::Deserialize;
-use tokio_util::sync::CancellationToken;
 
 use super::chat::{conversation_name, owner};
 use crate::Problem;
-use crate::core::Shared;
+use crate::core::{Core, Shared};
 use crate::extract::Asked;
 
 const LISTENER: &str = "chat";
@@ -51,20 +50,20 @@ pub(crate) async fn chat(
     })?;
     let meta = vec![("conversation".to_owned(), name.clone()), ("user".to_owned(), name.clone())];
     let principal = owner("cli", name);
-    let connected = core.parts.listeners.connect(LISTENER, Some(principal), meta);
+    let live = core.live()?;
+    let connected = live.listeners.connect(LISTENER, Some(principal), meta);
     let slot = connected.await.map_err(|error| match error {
         CallError::NotFound(_) => {
             Problem::from(error).hint("`waiter plugin list` shows how the plugin `cli` is, which holds the chat")
         }
         error => error.into(),
     })?;
-    let stopping = core.stopping.clone();
     let working = core.tasks.token();
     let upgrade = upgrade.max_frame_size(READ_AT_MOST).max_message_size(READ_AT_MOST);
     Ok(upgrade.on_upgrade(move |socket| async move {
         // Shutting down waits until the client was told.
         let _working = working;
-        relay(socket, slot, stopping).await;
+        relay(socket, slot, &core).await;
     }))
 }
 
@@ -76,13 +75,13 @@ enum End {
     Gone(String),
 }
 
-async fn relay(socket: WebSocket, slot: Box<dyn Connection>, stopping: CancellationToken) {
+async fn relay(socket: WebSocket, slot: Box<dyn Connection>, core: &Core) {
     let (mut to_client, mut from_client) = socket.split();
     // The two ways go on beside each other: a slot may wait for its frames to be taken before it takes the client's.
     let end = tokio::select! {
-        end = outward(&mut to_client, &*slot) => end,
+        end = outward(&mut to_client, &*slot, core) => end,
         end = inward(&mut from_client, &*slot) => end,
-        () = stopping.cancelled() => End::Close(close_code::AWAY, "homed is stopping".to_owned()),
+        () = core.stopping.cancelled() => End::Close(close_code::AWAY, "homed is stopping".to_owned()),
     };
     let reason = match end {
         End::Gone(reason) => reason,
@@ -97,14 +96,17 @@ async fn relay(socket: WebSocket, slot: Box<dyn Connection>, stopping: Cancellat
     slot.closed(reason).await;
 }
 
-async fn outward(to_client: &mut SplitSink<WebSocket, Message>, slot: &dyn Connection) -> End {
+async fn outward(to_client: &mut SplitSink<WebSocket, Message>, slot: &dyn Connection, core: &Core) -> End {
     loop {
         let message = match slot.next().await {
             Some(ToPeer::Frame(Frame::Text(text))) => Message::Text(text.into()),
             Some(ToPeer::Frame(Frame::Binary(bytes))) => Message::Binary(bytes.into()),
             Some(ToPeer::Close(reason)) => return End::Close(close_code::NORMAL, reason),
             None => {
-                let reason = "the plugin that holds the chat was unloaded";
+                let reason = match core.parts.keeper.live() {
+                    Some(_) => "the plugin that holds the chat was unloaded",
+                    None => "the agent was stopped; `waiter agent start` starts it",
+                };
                 return End::Close(close_code::RESTART, reason.to_owned());
             }
         };

@@ -1,6 +1,7 @@
 //! Turns: saying something, and stopping what runs.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Json;
@@ -46,7 +47,7 @@ pub(crate) async fn chat(
     let conversation = Conversation::person("api", &user);
     let ask = Ask::text(saying.text, conversation, owner("api", user));
     // A task of its own: either the question is taken, or it is not.
-    let turns = core.parts.turns.clone();
+    let turns = Arc::clone(&core.live()?.turns);
     let asked = tokio::spawn(async move { turns.ask(ask).await });
     let asked = asked.await.map_err(|_| broke_off())??;
     if wants_stream(&headers) {
@@ -125,7 +126,7 @@ pub(super) fn conversation_name(given: Option<String>) -> Result<String, Problem
 
 /// `POST runs/{id}/cancel`.
 pub(crate) async fn cancel(State(core): State<Shared>, Named(id): Named<String>) -> Result<Json<Value>, Problem> {
-    let stopped = core.parts.turns.stop_run(Some(&id));
+    let stopped = core.live()?.turns.stop_run(Some(&id));
     if stopped.is_empty() {
         return Err(not_running(&core, &id).await);
     }
@@ -163,5 +164,5 @@ pub(crate) async fn stop(State(core): State<Shared>, Text(body): Text) -> Result
         }
         return cancel(State(core), Named(run)).await;
     }
-    Ok(Json(json!({ "stopped": core.parts.turns.stop_run(None) })))
+    Ok(Json(json!({ "stopped": core.live()?.turns.stop_run(None) })))
 }

@@ -1,6 +1,7 @@
 //! The operations, each a small function from a request to JSON or a [`Problem`].
 
 mod adapters;
+mod agent;
 mod channel;
 mod chat;
 mod plugins;
@@ -34,6 +35,8 @@ fn operations() -> Router<Shared> {
     let operations = Router::new()
         .route("/ping", get(status::ping))
         .route("/status", get(status::status))
+        .route("/agent/stop", post(agent::stop))
+        .route("/agent/start", post(agent::start))
         .route("/chat", post(chat::chat))
         .route("/stop", post(chat::stop))
         .route("/runs", get(runs::list))

@@ -1,5 +1,7 @@
 //! The plugins, as their keeper sees them.
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::State;
 use homeagent_types::ports::PluginStatus;
@@ -9,8 +11,8 @@ use crate::core::Shared;
 use crate::extract::Named;
 
 /// `GET plugins`.
-pub(crate) async fn list(State(core): State<Shared>) -> Json<Vec<PluginStatus>> {
-    Json(core.parts.plugins.list())
+pub(crate) async fn list(State(core): State<Shared>) -> Result<Json<Vec<PluginStatus>>, Problem> {
+    Ok(Json(core.live()?.plugins.list()))
 }
 
 /// `POST plugins/{name}/reload`, `load` or `unload`.
@@ -19,7 +21,7 @@ pub(crate) async fn act(
     Named((name, action)): Named<(String, String)>,
 ) -> Result<Json<PluginStatus>, Problem> {
     // Tasks of their own: a client that goes away in the middle of a swap does not leave half of it.
-    let plugins = core.parts.plugins.clone();
+    let plugins = Arc::clone(&core.live()?.plugins);
     let of = name.clone();
     let done = match action.as_str() {
         "reload" => tokio::spawn(async move { plugins.reload(&of).await.map(Some) }),
@@ -43,7 +45,7 @@ pub(crate) async fn grant(
     State(core): State<Shared>,
     Named((name, capability)): Named<(String, String)>,
 ) -> Result<Json<PluginStatus>, Problem> {
-    core.parts.plugins.grant(&name, &capability).await?;
+    core.live()?.plugins.grant(&name, &capability).await?;
     find(&core, &name).map(Json)
 }
 
@@ -52,11 +54,11 @@ pub(crate) async fn revoke(
     State(core): State<Shared>,
     Named((name, capability)): Named<(String, String)>,
 ) -> Result<Json<PluginStatus>, Problem> {
-    core.parts.plugins.revoke(&name, &capability).await?;
+    core.live()?.plugins.revoke(&name, &capability).await?;
     find(&core, &name).map(Json)
 }
 
 fn find(core: &Shared, name: &str) -> Result<PluginStatus, Problem> {
-    let mut all = core.parts.plugins.list().into_iter();
+    let mut all = core.live()?.plugins.list().into_iter();
     all.find(|plugin| plugin.name == name).ok_or_else(|| Problem::not_found(format!("there is no plugin \"{name}\"")))
 }

@@ -12,7 +12,7 @@ use homeagent_types::model::{AdapterDescriptor, Usage};
 use serde::{Deserialize, Serialize};
 
 use crate::Problem;
-use crate::core::{Shared, on_disk};
+use crate::core::{Core, Shared, on_disk};
 use crate::extract::{Document, Named};
 
 /// What stands for an address where an adapter needs none.
@@ -30,12 +30,17 @@ pub(crate) struct Source {
 
 /// `GET sources`, in the order in which they are tried.
 pub(crate) async fn list(State(core): State<Shared>) -> Json<Vec<Source>> {
-    let states = core.parts.providers.states();
+    let states = states(&core);
     let records = core.parts.sources.list();
     Json(records.iter().map(|record| shown(&core, record, &states)).collect())
 }
 
-fn shown(core: &Shared, record: &SourceRecord, states: &[SourceState]) -> Source {
+/// How the sources stand at work: nobody knows while the agent is stopped.
+fn states(core: &Core) -> Vec<SourceState> {
+    core.parts.keeper.live().map(|live| live.providers.states()).unwrap_or_default()
+}
+
+fn shown(core: &Core, record: &SourceRecord, states: &[SourceState]) -> Source {
     let secret = record.secret.as_deref();
     let set = secret.is_some_and(|name| core.parts.secrets.contains(name));
     Source {
@@ -45,9 +50,9 @@ fn shown(core: &Shared, record: &SourceRecord, states: &[SourceState]) -> Source
     }
 }
 
-fn find(core: &Shared, name: &str) -> Result<Json<Source>, Problem> {
+fn find(core: &Core, name: &str) -> Result<Json<Source>, Problem> {
     match core.parts.sources.get(name) {
-        Some(record) => Ok(Json(shown(core, &record, &core.parts.providers.states()))),
+        Some(record) => Ok(Json(shown(core, &record, &states(core)))),
         None => Err(unknown(&core.parts.sources, name).into()),
     }
 }
@@ -82,7 +87,7 @@ pub(crate) async fn add(
     Named(name): Named<String>,
     Document(new): Document<NewSource>,
 ) -> Result<Json<Source>, Problem> {
-    let adapters = &core.parts.adapters;
+    let adapters = &core.live()?.adapters;
     let descriptor = adapters.descriptor(&new.adapter).ok_or_else(|| {
         Problem::invalid(format!("there is no adapter \"{}\"", new.adapter))
             .hint(format!("there are: {}", adapters.names().join(", ")))
@@ -189,7 +194,7 @@ pub(crate) struct Report {
 
 /// `POST sources/{name}/test`.
 pub(crate) async fn test(State(core): State<Shared>, Named(name): Named<String>) -> Result<Json<Report>, Problem> {
-    let providers = &core.parts.providers;
+    let providers = &core.live()?.providers;
     if !providers.states().iter().any(|state| state.name == name) {
         return Err(unknown(&core.parts.sources, &name).into());
     }

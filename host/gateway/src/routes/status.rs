@@ -47,8 +47,10 @@ struct NotLive {
 
 /// `GET status`.
 pub(crate) async fn status(State(core): State<Shared>) -> Json<Status> {
+    let present = core.parts.keeper.live();
+    let plugins = present.as_ref().map(|live| live.plugins.list()).unwrap_or_default();
     let (live, others): (Vec<PluginStatus>, Vec<PluginStatus>) =
-        core.parts.plugins.list().into_iter().partition(|plugin| plugin.state == "live");
+        plugins.into_iter().partition(|plugin| plugin.state == "live");
     let not_live =
         others.into_iter().map(|plugin| NotLive { name: plugin.name, state: plugin.state, reason: plugin.reason });
     Json(Status {
@@ -58,9 +60,12 @@ pub(crate) async fn status(State(core): State<Shared>) -> Json<Status> {
         uptime_ms: u64::try_from(core.started.elapsed().as_millis()).unwrap_or(u64::MAX),
         home: core.parts.home.display().to_string(),
         url: format!("http://{}", core.addr),
-        agent: core.parts.turns.status(),
-        active: core.parts.turns.active(),
+        agent: match &present {
+            Some(live) => live.turns.status(),
+            None => AgentStatus::absent(core.parts.keeper.phase()),
+        },
+        active: present.as_ref().map(|live| live.turns.active()).unwrap_or_default(),
         plugins: PluginCounts { live: live.len(), not_live: not_live.collect() },
-        sources: core.parts.providers.states(),
+        sources: present.map(|live| live.providers.states()).unwrap_or_default(),
     })
 }

@@ -14,8 +14,8 @@ use crate::core::Shared;
 use crate::extract::{Named, Text};
 
 /// `GET tools`.
-pub(crate) async fn list(State(core): State<Shared>) -> Json<Vec<ToolListing>> {
-    Json(core.parts.turns.tools(Role::Owner))
+pub(crate) async fn list(State(core): State<Shared>) -> Result<Json<Vec<ToolListing>>, Problem> {
+    Ok(Json(core.live()?.turns.tools(Role::Owner)))
 }
 
 #[derive(Serialize)]
@@ -62,7 +62,7 @@ pub(crate) async fn call(
         chain: Vec::new(),
         meta: Vec::new(),
     };
-    let output = core.parts.turns.call_tool(&name, args, cause).await?;
+    let output = core.live()?.turns.call_tool(&name, args, cause).await?;
     Ok(Json(Output::from(output)))
 }
 

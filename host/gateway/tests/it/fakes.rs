@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use homeagent_agent::{ActiveRun, AgentStatus, Ask, Asked, Phase, ToolListing, TurnError, TurnEvent, TurnResult};
-use homeagent_gateway::Turns;
+use homeagent_gateway::{Keeper, Live, Turns};
 use homeagent_types::model::{
     AdapterDescriptor, Failure, FinishReason, Framing, HttpRequest, HttpResponse, KeyPlacement, ModelDelta,
     ModelRequest, Rehearsed, StreamEvent, ToolCallDelta,
@@ -15,6 +16,38 @@ use homeagent_types::ports::{
 };
 use homeagent_types::{CallError, Cause, Denial, Effect, Meta, Principal, Role, Shown, ToolDefinition, ToolOutput};
 use tokio::sync::{mpsc, oneshot};
+
+/// Keeps an agent that stops and starts at once.
+pub struct FakeKeeper {
+    live: Arc<Live>,
+    stopped: AtomicBool,
+}
+
+impl FakeKeeper {
+    pub fn with(live: Live) -> Self {
+        Self { live: Arc::new(live), stopped: AtomicBool::new(false) }
+    }
+}
+
+#[async_trait]
+impl Keeper for FakeKeeper {
+    fn live(&self) -> Option<Arc<Live>> {
+        (!self.stopped.load(Ordering::SeqCst)).then(|| Arc::clone(&self.live))
+    }
+
+    fn phase(&self) -> Phase {
+        if self.stopped.load(Ordering::SeqCst) { Phase::Stopped } else { Phase::Running }
+    }
+
+    async fn start(&self) -> Result<(), String> {
+        self.stopped.store(false, Ordering::SeqCst);
+        Ok(())
+    }
+
+    async fn stop(&self) {
+        self.stopped.store(true, Ordering::SeqCst);
+    }
+}
 
 /// An agent that says everything again. `wait` waits until it is stopped; `busy` is not taken.
 #[derive(Default)]

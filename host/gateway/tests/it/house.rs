@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use homeagent_gateway::{Gateway, Parts, StartError};
+use homeagent_gateway::{Gateway, Live, Parts, StartError};
 use homeagent_journal::Journal;
 use homeagent_providers::{Policy, Providers};
 use homeagent_settings::{Database, Secrets, Settings, Sources};
@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 
-use crate::fakes::{FakeAdapters, FakeListeners, FakePlugins, FakeTurns};
+use crate::fakes::{FakeAdapters, FakeKeeper, FakeListeners, FakePlugins, FakeTurns};
 
 pub struct House {
     pub home: TempDir,
@@ -96,11 +96,13 @@ fn build(home: &TempDir, listen: &str, listeners: Arc<dyn Listeners>) -> (Parts,
         secrets: secrets.clone(),
         sources,
         journal: journal.clone(),
-        turns: turns.clone(),
-        providers: Arc::new(providers.unwrap()),
-        plugins: plugins.clone(),
-        adapters,
-        listeners,
+        keeper: Arc::new(FakeKeeper::with(Live {
+            turns: turns.clone(),
+            providers: Arc::new(providers.unwrap()),
+            plugins: plugins.clone(),
+            adapters,
+            listeners,
+        })),
     };
     (parts, (turns, plugins, settings, secrets, journal))
 }

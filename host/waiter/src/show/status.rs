@@ -68,6 +68,10 @@ pub(crate) fn show(answer: &str) -> Result<String, Failure> {
     for turn in status.active {
         lines.push(("running", format!("{} in {}", turn.run, turn.conversation)));
     }
+    // While the agent is stopped there are no plugins, and nobody asks a source.
+    if status.agent.state == "stopped" {
+        return Ok(lines.iter().map(|(name, value)| format!("{name:<8} {}\n", plain_line(value))).collect());
+    }
     lines.push(("plugins", format!("{} live", status.plugins.live)));
     for plugin in status.plugins.not_live {
         let reason = plugin.reason.map(|reason| format!(": {reason}")).unwrap_or_default();
@@ -83,6 +87,22 @@ pub(crate) fn show(answer: &str) -> Result<String, Failure> {
     Ok(lines.iter().map(|(name, value)| format!("{name:<8} {}\n", plain_line(value))).collect())
 }
 
+/// What a start or stop of the agent came to.
+pub(crate) fn agent_state(answer: &str) -> Result<String, Failure> {
+    #[derive(Deserialize)]
+    struct State {
+        state: String,
+    }
+    let State { state } = read(answer)?;
+    Ok(match state.as_str() {
+        "stopped" => "the agent is stopped; `waiter agent start` starts it\n".to_owned(),
+        state => format!("the agent is {}\n", plain_line(state)),
+    })
+}
+
 fn agent(agent: &Agent) -> String {
+    if agent.state == "stopped" {
+        return "stopped; `waiter agent start` starts it".to_owned();
+    }
     format!("{}; turns since its start: {}; inputs that wait: {}", agent.state, agent.turns, agent.queued)
 }

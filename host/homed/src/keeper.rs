@@ -1,0 +1,196 @@
+//! The agent's life inside the daemon: what comes and goes with it is made here, and taken apart again.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use homeagent_agent::{Agent, Phase};
+use homeagent_gateway::Live;
+use homeagent_providers::{Policy, Providers};
+use homeagent_runtime::{Bundled, Runtime, RuntimeError};
+use homeagent_types::ports::Mind;
+
+use crate::stores::Stores;
+
+/// Why the agent does not start. Each is a sentence that says what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AgentError {
+    /// The engine, or the folder for compiled code.
+    #[error(transparent)]
+    Runtime(#[from] RuntimeError),
+    /// The HTTP client for the sources.
+    #[error(transparent)]
+    Providers(#[from] homeagent_providers::transport::TransportError),
+    /// The agent itself.
+    #[error(transparent)]
+    Agent(#[from] homeagent_agent::StartError),
+    /// The daemon ends.
+    #[error("homed is stopping; start it again for an agent")]
+    Closed,
+}
+
+/// Starts and stops the agent. Clones share it.
+#[derive(Clone)]
+pub(crate) struct Keeper {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    home: PathBuf,
+    stores: Stores,
+    state: Mutex<State>,
+    /// Starts and stops happen one at a time; true once the daemon ends.
+    changing: tokio::sync::Mutex<bool>,
+}
+
+struct State {
+    /// Of an agent that is not present.
+    phase: Phase,
+    present: Option<Present>,
+}
+
+/// An agent and what lives as long as it does.
+#[derive(Clone)]
+struct Present {
+    live: Arc<Live>,
+    agent: Arc<Agent>,
+    runtime: Runtime,
+}
+
+impl Keeper {
+    pub(crate) fn new(home: PathBuf, stores: Stores) -> Self {
+        let state = Mutex::new(State { phase: Phase::Stopped, present: None });
+        Self { inner: Arc::new(Inner { home, stores, state, changing: tokio::sync::Mutex::new(false) }) }
+    }
+
+    /// Starts the agent; nothing happens where it runs already.
+    pub(crate) async fn start(&self) -> Result<(), AgentError> {
+        let keeper = self.clone();
+        finish(async move { keeper.inner.start().await }).await
+    }
+
+    /// Ends the agent wholly; nothing happens where it is stopped already.
+    pub(crate) async fn stop(&self) {
+        let keeper = self.clone();
+        finish(async move { keeper.inner.stop().await }).await;
+    }
+
+    /// Ends the agent's work for the daemon's end, and lets nobody start it again: turns that clients wait for get their
+    /// results, and plugins are still there to carry them.
+    pub(crate) async fn rest(&self) {
+        *self.inner.changing.lock().await = true;
+        let present = self.inner.state().present.clone();
+        if let Some(present) = present {
+            present.agent.shutdown().await;
+        }
+    }
+}
+
+/// Runs to its end even if nobody waits any more.
+async fn finish<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> T {
+    match tokio::spawn(work).await {
+        Ok(outcome) => outcome,
+        Err(lost) => std::panic::resume_unwind(lost.into_panic()),
+    }
+}
+
+impl Inner {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn start(&self) -> Result<(), AgentError> {
+        let closed = self.changing.lock().await;
+        if *closed {
+            return Err(AgentError::Closed);
+        }
+        if self.state().present.is_some() {
+            return Ok(());
+        }
+        self.state().phase = Phase::Start;
+        let begun = self.begin().await;
+        let mut state = self.state();
+        state.phase = Phase::Stopped;
+        state.present = Some(begun?);
+        tracing::info!("the agent works");
+        Ok(())
+    }
+
+    async fn begin(&self) -> Result<Present, AgentError> {
+        let Stores { settings, secrets, sources, bindings, grants, journal } = self.stores.clone();
+        let runtime = Runtime::new(homeagent_runtime::Parts {
+            settings: settings.clone(),
+            grants,
+            secrets: secrets.clone(),
+            bundled: homeagent_bundle::packages()
+                .map(|package| Bundled { manifest: package.manifest, component: package.component })
+                .collect(),
+            plugins: self.home.join("plugins"),
+            cache: self.home.join("cache"),
+        })?;
+        let adapters = runtime.adapters();
+        let policy = Policy::default();
+        let providers = Arc::new(Providers::new(settings.clone(), secrets, sources, Arc::clone(&adapters), policy)?);
+        // Plugins first, so that inputs the last stop left waiting find what answers them; what plugins submit before
+        // there is an agent is answered with not-live.
+        runtime.load_all().await;
+        let agent = Agent::start(homeagent_agent::Parts {
+            journal,
+            settings,
+            bindings,
+            plugins: Arc::new(runtime.clone()),
+            models: Arc::clone(&providers) as _,
+            home: self.home.clone(),
+        })
+        .await;
+        let agent = match agent {
+            Ok(agent) => agent,
+            Err(error) => {
+                runtime.shutdown().await;
+                return Err(error.into());
+            }
+        };
+        let mind: Arc<dyn Mind> = Arc::clone(&agent) as _;
+        runtime.bind(Arc::downgrade(&mind));
+        let live = Arc::new(Live {
+            turns: Arc::clone(&agent) as _,
+            providers,
+            plugins: Arc::new(runtime.clone()),
+            adapters,
+            listeners: Arc::new(runtime.clone()),
+        });
+        Ok(Present { live, agent, runtime })
+    }
+
+    /// In order: the agent first, so that whoever waits gets a result; the plugins when nobody needs them.
+    async fn stop(&self) {
+        let _one_at_a_time = self.changing.lock().await;
+        let Some(present) = self.state().present.clone() else { return };
+        present.agent.shutdown().await;
+        // Before the plugins end: who loses a connection to one can be told why.
+        self.state().present = None;
+        present.runtime.shutdown().await;
+        tracing::info!("the agent is stopped");
+    }
+}
+
+#[async_trait]
+impl homeagent_gateway::Keeper for Keeper {
+    fn live(&self) -> Option<Arc<Live>> {
+        self.inner.state().present.as_ref().map(|present| Arc::clone(&present.live))
+    }
+
+    fn phase(&self) -> Phase {
+        let state = self.inner.state();
+        state.present.as_ref().map_or(state.phase, |present| present.agent.status().state)
+    }
+
+    async fn start(&self) -> Result<(), String> {
+        Keeper::start(self).await.map_err(|error| error.to_string())
+    }
+
+    async fn stop(&self) {
+        Keeper::stop(self).await;
+    }
+}

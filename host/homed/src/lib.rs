@@ -1,0 +1,12 @@
+//! The daemon's parts put together: [`Daemon`] starts them in the order in which they need each other, and takes them
+//! apart again. The program `homed` is its command line; a test can run one inside its own process.
+
+mod daemon;
+mod keeper;
+mod lock;
+mod logging;
+mod stores;
+
+pub use crate::daemon::{Daemon, StartError};
+pub use crate::keeper::AgentError;
+pub use crate::lock::LockError;

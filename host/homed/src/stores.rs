@@ -1,0 +1,34 @@
+//! The stores in `homeagent.db`, which stay open from the daemon's start to its end.
+
+use std::path::Path;
+
+use homeagent_journal::Journal;
+use homeagent_settings::{Bindings, Database, Grants, Secrets, Settings, Sources};
+
+use crate::daemon::StartError;
+
+/// What is kept. Clones share it.
+#[derive(Clone)]
+pub(crate) struct Stores {
+    pub(crate) settings: Settings,
+    pub(crate) secrets: Secrets,
+    pub(crate) sources: Sources,
+    pub(crate) bindings: Bindings,
+    pub(crate) grants: Grants,
+    pub(crate) journal: Journal,
+}
+
+impl Stores {
+    pub(crate) fn open(home: &Path) -> Result<Self, StartError> {
+        let database = Database::open(home.join("homeagent.db"))?;
+        let secrets = Secrets::open(&database, home)?;
+        Ok(Self {
+            settings: Settings::open(&database, &secrets)?,
+            sources: Sources::open(&database)?,
+            bindings: Bindings::open(&database)?,
+            grants: Grants::open(&database)?,
+            journal: Journal::open(&database)?,
+            secrets,
+        })
+    }
+}
