@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use homeagent_agent::{ActiveRun, Agent, AgentStatus, Ask, Asked, Phase, ToolListing};
-use homeagent_providers::Providers;
-use homeagent_types::ports::{Adapters, Listeners, Mind, PluginAdmin};
+use homeagent_providers::{Providers, SourceState};
+use homeagent_types::ports::{Adapters, Listeners, Mind, PluginAdmin, PluginStatus};
 use homeagent_types::{CallError, Cause, Role, ToolOutput};
+use tokio::sync::broadcast;
 
 /// Whom tool calls over the API come from.
 const CALLER: &str = "api";
@@ -25,6 +26,17 @@ pub struct Live {
     pub listeners: Arc<dyn Listeners>,
 }
 
+/// Something about the daemon that is another way now, and is in no journal.
+#[derive(Clone, Debug)]
+pub enum Change {
+    /// The agent started or stopped.
+    Agent(Phase),
+    /// A plugin's state is another one.
+    Plugin(PluginStatus),
+    /// A source failed, or answers again.
+    Source(SourceState),
+}
+
 /// Starts and stops the agent inside the daemon. Both are finished once they have begun, even if nobody waits for them
 /// any more.
 #[async_trait]
@@ -34,6 +46,9 @@ pub trait Keeper: Send + Sync {
 
     /// Where the agent is in its life.
     fn phase(&self) -> Phase;
+
+    /// Tells of changes from now on. A receiver that falls behind gets `Lagged`.
+    fn changes(&self) -> broadcast::Receiver<Change>;
 
     /// Starts the agent with its plugins and sources; nothing happens where it runs already.
     ///

@@ -5,12 +5,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use homeagent_agent::{Agent, Phase};
-use homeagent_gateway::Live;
+use homeagent_gateway::{Change, Live};
 use homeagent_providers::{Policy, Providers};
 use homeagent_runtime::{Bundled, Runtime, RuntimeError};
-use homeagent_types::ports::Mind;
+use homeagent_types::ports::{Mind, PluginAdmin as _};
+use tokio::sync::broadcast;
+use tokio::sync::broadcast::error::RecvError;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::stores::Stores;
+
+/// How many changes a slow listener may fall behind.
+const CHANGES_KEPT: usize = 256;
 
 /// Why the agent does not start. Each is a sentence that says what to do.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +48,7 @@ struct Inner {
     state: Mutex<State>,
     /// Starts and stops happen one at a time; true once the daemon ends.
     changing: tokio::sync::Mutex<bool>,
+    changes: broadcast::Sender<Change>,
 }
 
 struct State {
@@ -56,12 +63,16 @@ struct Present {
     live: Arc<Live>,
     agent: Arc<Agent>,
     runtime: Runtime,
+    /// Passes on what changes at the plugins and sources.
+    _herald: Arc<AbortOnDropHandle<()>>,
 }
 
 impl Keeper {
     pub(crate) fn new(home: PathBuf, stores: Stores) -> Self {
         let state = Mutex::new(State { phase: Phase::Stopped, present: None });
-        Self { inner: Arc::new(Inner { home, stores, state, changing: tokio::sync::Mutex::new(false) }) }
+        let changing = tokio::sync::Mutex::new(false);
+        let changes = broadcast::Sender::new(CHANGES_KEPT);
+        Self { inner: Arc::new(Inner { home, stores, state, changing, changes }) }
     }
 
     /// Starts the agent; nothing happens where it runs already.
@@ -100,6 +111,11 @@ impl Inner {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn tell(&self, change: Change) {
+        // An error only says that nobody listens.
+        let _ = self.changes.send(change);
+    }
+
     async fn start(&self) -> Result<(), AgentError> {
         let closed = self.changing.lock().await;
         if *closed {
@@ -110,9 +126,12 @@ impl Inner {
         }
         self.state().phase = Phase::Start;
         let begun = self.begin().await;
-        let mut state = self.state();
-        state.phase = Phase::Stopped;
-        state.present = Some(begun?);
+        {
+            let mut state = self.state();
+            state.phase = Phase::Stopped;
+            state.present = Some(begun?);
+        }
+        self.tell(Change::Agent(Phase::Running));
         tracing::info!("the agent works");
         Ok(())
     }
@@ -153,6 +172,7 @@ impl Inner {
         };
         let mind: Arc<dyn Mind> = Arc::clone(&agent) as _;
         runtime.bind(Arc::downgrade(&mind));
+        let herald = herald(runtime.clone(), Arc::clone(&providers), self.changes.clone());
         let live = Arc::new(Live {
             turns: Arc::clone(&agent) as _,
             providers,
@@ -160,7 +180,7 @@ impl Inner {
             adapters,
             listeners: Arc::new(runtime.clone()),
         });
-        Ok(Present { live, agent, runtime })
+        Ok(Present { live, agent, runtime, _herald: Arc::new(AbortOnDropHandle::new(tokio::spawn(herald))) })
     }
 
     /// In order: the agent first, so that whoever waits gets a result; the plugins when nobody needs them.
@@ -171,7 +191,35 @@ impl Inner {
         // Before the plugins end: who loses a connection to one can be told why.
         self.state().present = None;
         present.runtime.shutdown().await;
+        self.tell(Change::Agent(Phase::Stopped));
         tracing::info!("the agent is stopped");
+    }
+}
+
+/// Passes on what changes at the plugins and sources, until it is dropped.
+async fn herald(runtime: Runtime, providers: Arc<Providers>, changes: broadcast::Sender<Change>) {
+    let (mut plugins, mut sources) = (runtime.subscribe(), providers.subscribe());
+    loop {
+        let change = tokio::select! {
+            name = plugins.recv() => match name {
+                Ok(name) => {
+                    // A plugin that is gone by now has told so, or will.
+                    let status = runtime.list().into_iter().find(|status| status.name == *name);
+                    status.map(Change::Plugin)
+                }
+                Err(RecvError::Lagged(_)) => None,
+                Err(RecvError::Closed) => return,
+            },
+            state = sources.recv() => match state {
+                Ok(state) => Some(Change::Source(state)),
+                Err(RecvError::Lagged(_)) => None,
+                Err(RecvError::Closed) => return,
+            },
+        };
+        if let Some(change) = change {
+            // An error only says that nobody listens.
+            let _ = changes.send(change);
+        }
     }
 }
 
@@ -184,6 +232,10 @@ impl homeagent_gateway::Keeper for Keeper {
     fn phase(&self) -> Phase {
         let state = self.inner.state();
         state.present.as_ref().map_or(state.phase, |present| present.agent.status().state)
+    }
+
+    fn changes(&self) -> broadcast::Receiver<Change> {
+        self.inner.changes.subscribe()
     }
 
     async fn start(&self) -> Result<(), String> {

@@ -16,6 +16,7 @@ mod recovery;
 mod run;
 mod schema;
 mod session;
+mod tail;
 mod writer;
 
 pub use error::JournalError;
@@ -25,3 +26,4 @@ pub use journal::Journal;
 pub use recovery::{PendingInput, Recovery, STOPPED_DURING_RUN, UnknownOutput};
 pub use run::{Run, RunStatus};
 pub use session::Session;
+pub use tail::{EventFilter, Tail};

@@ -5,9 +5,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use homeagent_settings::{Database, DatabaseError};
 use rusqlite::Connection;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::error::JournalError;
+use crate::event::Seq;
 
 /// How many jobs may wait; then callers wait for their turn to queue.
 const QUEUE: usize = 1024;
@@ -47,6 +48,8 @@ pub(crate) fn now_ms() -> i64 {
 pub(crate) struct Writer {
     database: Database,
     queue: mpsc::Sender<Command>,
+    /// The place of the last event on the disk.
+    tip: watch::Receiver<Seq>,
 }
 
 enum Command {
@@ -127,11 +130,13 @@ impl Writer {
         connection.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
         let (queue, commands) = mpsc::channel(QUEUE);
         let thread_database = database.clone();
+        let last = last_seq(&connection).map_err(|source| database.error("reading the journal", source))?;
+        let (told, tip) = watch::channel(last);
         std::thread::Builder::new()
             .name("journal".to_owned())
-            .spawn(move || run(&connection, &thread_database, commands))
+            .spawn(move || run(&connection, &thread_database, commands, &told))
             .map_err(|source| JournalError::Thread { source })?;
-        Ok(Self { database: database.clone(), queue })
+        Ok(Self { database: database.clone(), queue, tip })
     }
 
     /// Has `work` done in a group, and answers when that is on the disk. Dropping the future does not take it back.
@@ -146,6 +151,10 @@ impl Writer {
         answer.await.map_err(|_| JournalError::Closed)?
     }
 
+    pub(crate) fn tip(&self) -> watch::Receiver<Seq> {
+        self.tip.clone()
+    }
+
     pub(crate) async fn close(&self) {
         let (done, closed) = oneshot::channel();
         // Both fail only when the thread has ended already.
@@ -155,7 +164,11 @@ impl Writer {
     }
 }
 
-fn run(connection: &Connection, database: &Database, mut commands: mpsc::Receiver<Command>) {
+fn last_seq(connection: &Connection) -> rusqlite::Result<Seq> {
+    connection.prepare_cached("SELECT COALESCE(MAX(seq), 0) FROM events")?.query_row([], |row| row.get(0))
+}
+
+fn run(connection: &Connection, database: &Database, mut commands: mpsc::Receiver<Command>, tip: &watch::Sender<Seq>) {
     let mut closers = Vec::new();
     while let Some(first) = commands.blocking_recv() {
         let mut next = Some(first);
@@ -171,7 +184,7 @@ fn run(connection: &Connection, database: &Database, mut commands: mpsc::Receive
             }
             next = if group.len() < LARGEST_GROUP { commands.try_recv().ok() } else { None };
         }
-        commit(connection, database, group);
+        commit(connection, database, tip, group);
     }
     // Best effort: a reader that is still at work keeps the log, which is then read at the next start.
     let tidied = connection
@@ -185,7 +198,16 @@ fn run(connection: &Connection, database: &Database, mut commands: mpsc::Receive
     }
 }
 
-fn commit(connection: &Connection, database: &Database, mut group: Vec<Box<dyn Job>>) {
+/// Tells those who follow the journal how far it goes now.
+fn announce(connection: &Connection, tip: &watch::Sender<Seq>) {
+    match last_seq(connection) {
+        Ok(last) => drop(tip.send_if_modified(|known| std::mem::replace(known, last) != last)),
+        // They are told by the next commit.
+        Err(error) => tracing::warn!(%error, "the journal's end can't be read"),
+    }
+}
+
+fn commit(connection: &Connection, database: &Database, tip: &watch::Sender<Seq>, mut group: Vec<Box<dyn Job>>) {
     if group.is_empty() {
         return;
     }
@@ -199,11 +221,13 @@ fn commit(connection: &Connection, database: &Database, mut group: Vec<Box<dyn J
         // One job too big for what is left of the disk must not take the small ones with it.
         if matches!(error, DatabaseError::DiskFull { .. }) && group.len() > 1 {
             for job in group {
-                commit(connection, database, vec![job]);
+                commit(connection, database, tip, vec![job]);
             }
             return;
         }
     }
+    // First of all: whoever knows that an event is on the disk finds it behind the tip.
+    announce(connection, tip);
     for job in group {
         job.answer(outcome.clone());
     }

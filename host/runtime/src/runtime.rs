@@ -12,7 +12,7 @@ use homeagent_settings::{Grants, Secrets, Settings};
 use homeagent_types::ports::{Adapters, Connection, Listeners, Mind, PluginAdmin, PluginStatus, Plugins};
 use homeagent_types::stage::{Patch, StageContext};
 use homeagent_types::{CallError, Cause, Meta, Offers, Output, OutputDelta, Principal, Receipt, ToolOutput};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{broadcast, mpsc, oneshot};
 use wasmtime::component::Linker;
 
 use crate::adapters::AdapterShelf;
@@ -147,6 +147,13 @@ impl Runtime {
         }
     }
 
+    /// Tells the name of each plugin whose state changes from now on: loaded, reloaded, refused, failed, restarted,
+    /// unloaded. A receiver that falls more than 256 behind gets `Lagged` and should look at the list again.
+    #[must_use]
+    pub fn subscribe(&self) -> broadcast::Receiver<Arc<str>> {
+        self.inner.services.subscribe()
+    }
+
     /// Ends every plugin.
     pub async fn shutdown(&self) {
         // Without waiting for a load that is under way: it may take long, and nothing is left to load for.
@@ -250,6 +257,7 @@ impl Inner {
             self.load_plugin(package).await?;
         }
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).remove(&name);
+        self.services.changed(&name);
         Ok(())
     }
 
@@ -335,6 +343,7 @@ impl Inner {
             tools: Vec::new(),
         };
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), status);
+        self.services.changed(name);
     }
 
     fn status(&self, name: &str) -> Result<PluginStatus, CallError> {
@@ -471,6 +480,7 @@ impl PluginAdmin for Runtime {
                 self.inner.idle.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), status);
             }
         }
+        self.inner.services.changed(name);
         tracing::info!(plugin = %name, "unloaded");
         Ok(())
     }

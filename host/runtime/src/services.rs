@@ -6,10 +6,14 @@ use std::time::Duration;
 use homeagent_settings::{Grants, Secrets, Settings};
 use homeagent_types::CallError;
 use homeagent_types::ports::Mind;
+use tokio::sync::broadcast;
 
 use crate::bus::Bus;
 use crate::manifest::Manifest;
 use crate::registrations::Registrations;
+
+/// How many changes a slow listener may fall behind.
+const CHANGES_KEPT: usize = 256;
 
 /// Shared by all slots.
 pub(crate) struct Services {
@@ -20,6 +24,8 @@ pub(crate) struct Services {
     pub(crate) registrations: Registrations,
     pub(crate) bus: Bus,
     mind: OnceLock<Weak<dyn Mind>>,
+    /// Names of plugins whose state changes.
+    changes: broadcast::Sender<Arc<str>>,
 }
 
 impl Services {
@@ -31,6 +37,7 @@ impl Services {
             registrations: Registrations::default(),
             bus: Bus::default(),
             mind: OnceLock::new(),
+            changes: broadcast::Sender::new(CHANGES_KEPT),
         }
     }
 
@@ -43,6 +50,16 @@ impl Services {
 
     pub(crate) fn mind(&self) -> Result<Arc<dyn Mind>, CallError> {
         self.mind.get().and_then(Weak::upgrade).ok_or(CallError::NotLive)
+    }
+
+    /// Tells whoever listens that a plugin's state is another one.
+    pub(crate) fn changed(&self, plugin: &str) {
+        // An error only says that nobody listens.
+        let _ = self.changes.send(plugin.into());
+    }
+
+    pub(crate) fn subscribe(&self) -> broadcast::Receiver<Arc<str>> {
+        self.changes.subscribe()
     }
 
     /// A whole number from the settings; settings are checked when they are set, so a failure means a damaged row, for

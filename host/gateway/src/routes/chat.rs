@@ -22,7 +22,7 @@ use crate::extract::{Document, Named, Text};
 
 const LONGEST_NAME: usize = 64;
 
-/// A comment this often keeps proxies from closing a stream in which a tool works silently.
+/// How often a stream says that it is alive.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 #[derive(Deserialize)]
@@ -51,8 +51,7 @@ pub(crate) async fn chat(
     let asked = tokio::spawn(async move { turns.ask(ask).await });
     let asked = asked.await.map_err(|_| broke_off())??;
     if wants_stream(&headers) {
-        let keep_alive = KeepAlive::new().interval(KEEP_ALIVE);
-        return Ok(Sse::new(events(asked)).keep_alive(keep_alive).into_response());
+        return Ok(stream(events(asked)));
     }
     Ok(Json(result(asked).await?).into_response())
 }
@@ -94,7 +93,12 @@ fn delta(shown: Shown) -> Event {
     event("delta", &json!({ "kind": kind, "text": text }))
 }
 
-fn event(name: &str, data: &impl serde::Serialize) -> Event {
+/// A stream of events, with a comment now and then, so that proxies do not close one in which nothing happens.
+pub(super) fn stream(events: impl Stream<Item = Result<Event, Infallible>> + Send + 'static) -> Response {
+    Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response()
+}
+
+pub(super) fn event(name: &str, data: &impl serde::Serialize) -> Event {
     // The data are texts and numbers, which are always JSON.
     let data = serde_json::to_string(data).unwrap_or_default();
     Event::default().event(name).data(data)

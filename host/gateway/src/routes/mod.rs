@@ -4,6 +4,7 @@ mod adapters;
 mod agent;
 mod channel;
 mod chat;
+mod events;
 mod plugins;
 mod runs;
 mod settings;
@@ -38,6 +39,7 @@ fn operations() -> Router<Shared> {
         .route("/agent/stop", post(agent::stop))
         .route("/agent/start", post(agent::start))
         .route("/chat", post(chat::chat))
+        .route("/events", get(events::follow))
         .route("/stop", post(chat::stop))
         .route("/runs", get(runs::list))
         .route("/runs/{id}", get(runs::show))

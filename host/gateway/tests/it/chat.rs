@@ -9,7 +9,7 @@ use crate::house::House;
 const CHAT: &str = "/api/v1/chat";
 
 /// Reads a stream until `until` is in it; panics where it ends before.
-async fn read_until(body: &mut Incoming, read: &mut String, until: &str) {
+pub async fn read_until(body: &mut Incoming, read: &mut String, until: &str) {
     while !read.contains(until) {
         let frame = body.frame().await.unwrap_or_else(|| panic!("no {until} in {read}")).unwrap();
         read.push_str(std::str::from_utf8(frame.data_ref().unwrap()).unwrap());

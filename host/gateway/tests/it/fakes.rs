@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use homeagent_agent::{ActiveRun, AgentStatus, Ask, Asked, Phase, ToolListing, TurnError, TurnEvent, TurnResult};
-use homeagent_gateway::{Keeper, Live, Turns};
+use homeagent_gateway::{Change, Keeper, Live, Turns};
 use homeagent_types::model::{
     AdapterDescriptor, Failure, FinishReason, Framing, HttpRequest, HttpResponse, KeyPlacement, ModelDelta,
     ModelRequest, Rehearsed, StreamEvent, ToolCallDelta,
@@ -15,17 +15,18 @@ use homeagent_types::ports::{
     AdapterSession, Adapters, Connection, Frame, Listeners, PluginAdmin, PluginStatus, ToPeer,
 };
 use homeagent_types::{CallError, Cause, Denial, Effect, Meta, Principal, Role, Shown, ToolDefinition, ToolOutput};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{broadcast, mpsc, oneshot};
 
 /// Keeps an agent that stops and starts at once.
 pub struct FakeKeeper {
     live: Arc<Live>,
     stopped: AtomicBool,
+    changes: broadcast::Sender<Change>,
 }
 
 impl FakeKeeper {
     pub fn with(live: Live) -> Self {
-        Self { live: Arc::new(live), stopped: AtomicBool::new(false) }
+        Self { live: Arc::new(live), stopped: AtomicBool::new(false), changes: broadcast::Sender::new(4) }
     }
 }
 
@@ -39,13 +40,19 @@ impl Keeper for FakeKeeper {
         if self.stopped.load(Ordering::SeqCst) { Phase::Stopped } else { Phase::Running }
     }
 
+    fn changes(&self) -> broadcast::Receiver<Change> {
+        self.changes.subscribe()
+    }
+
     async fn start(&self) -> Result<(), String> {
         self.stopped.store(false, Ordering::SeqCst);
+        drop(self.changes.send(Change::Agent(Phase::Running)));
         Ok(())
     }
 
     async fn stop(&self) {
         self.stopped.store(true, Ordering::SeqCst);
+        drop(self.changes.send(Change::Agent(Phase::Stopped)));
     }
 }
 

@@ -5,6 +5,7 @@
 mod channel;
 mod chat;
 mod doors;
+mod events;
 mod fakes;
 mod house;
 mod operations;

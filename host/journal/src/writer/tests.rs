@@ -8,6 +8,7 @@ use super::*;
 fn writer() -> (TempDir, Database, Writer) {
     let folder = tempfile::tempdir().expect("a folder");
     let database = Database::open(folder.path().join("homeagent.db")).expect("opens");
+    database.migrate("journal", crate::schema::MIGRATIONS).expect("migrates");
     database.migrate("jobs", &["CREATE TABLE jobs (text TEXT NOT NULL UNIQUE)"]).expect("migrates");
     let writer = Writer::start(&database).expect("starts");
     (folder, database, writer)

@@ -9,3 +9,4 @@ mod recovery;
 mod run;
 mod schema;
 mod session;
+mod tail;

@@ -152,6 +152,7 @@ impl Supervisor {
                 let mut state = lock(&self.state);
                 (state.phase, state.reason) = (Phase::Failed, Some(reason));
             }
+            services.changed(name);
             // Whoever waits in the queue learns it now rather than at a deadline.
             if let Ok(mut jobs) = self.seat.jobs.try_lock() {
                 while jobs.try_recv().is_ok() {}
@@ -162,9 +163,12 @@ impl Supervisor {
         tracing::warn!(plugin = %name, %reason, ?pause, "the plugin failed; starting it again");
         self.restarts.push_back(now);
         self.restart_at = Some(now + pause);
-        let mut state = lock(&self.state);
-        (state.phase, state.reason) = (Phase::BackingOff, Some(reason));
-        state.restarts += 1;
+        {
+            let mut state = lock(&self.state);
+            (state.phase, state.reason) = (Phase::BackingOff, Some(reason));
+            state.restarts += 1;
+        }
+        services.changed(name);
     }
 
     async fn restart(&mut self) {
@@ -175,8 +179,11 @@ impl Supervisor {
             Ok(mut generation) => {
                 generation.go();
                 self.current = Some(generation);
-                let mut state = lock(&self.state);
-                (state.phase, state.reason, state.since) = (Phase::Live, None, Instant::now());
+                {
+                    let mut state = lock(&self.state);
+                    (state.phase, state.reason, state.since) = (Phase::Live, None, Instant::now());
+                }
+                self.seat.services.changed(&self.seat.core.name);
             }
             Err(reason) => self.schedule_restart(reason),
         }

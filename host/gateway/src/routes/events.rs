@@ -1,0 +1,164 @@
+//! What happens, as a stream: the journal from any place on, and changes of the daemon that no journal has.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use axum::response::sse::Event;
+use futures::Stream;
+use futures::stream;
+use homeagent_journal::{EventFilter, EventKind, Journal, Seq, Tail};
+use serde::Deserialize;
+use serde_json::json;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{broadcast, watch};
+use tokio_util::sync::CancellationToken;
+
+use super::chat;
+use crate::Problem;
+use crate::core::Shared;
+use crate::extract::Asked;
+use crate::ports::Change;
+
+/// The header by which a client says the last event it has seen.
+const LAST_EVENT_ID: &str = "last-event-id";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Wanted {
+    /// Begins after this place in the journal; 0 is its beginning. `Last-Event-ID` goes before it.
+    after: Option<Seq>,
+    conversation: Option<String>,
+    run: Option<String>,
+    /// Kinds of the journal's events, with commas between.
+    kind: Option<String>,
+    #[serde(default)]
+    hidden: bool,
+}
+
+/// `GET events`. Nobody falls out of it: the next events are read from the journal when the client has taken the ones
+/// before, so a slow client costs no memory and misses nothing. Changes that are in no journal are kept for a while
+/// only; a client that is too slow for them is told how many it missed.
+pub(crate) async fn follow(
+    State(core): State<Shared>,
+    headers: HeaderMap,
+    Asked(wanted): Asked<Wanted>,
+) -> Result<Response, Problem> {
+    let tip = core.parts.journal.tip();
+    let last = *tip.borrow();
+    let after = last_event_id(&headers)?.or(wanted.after);
+    // A place that is not there yet belongs to another journal.
+    let place = after.map_or(last, |after| after.clamp(0, last));
+    let follower = Follower {
+        journal: core.parts.journal.clone(),
+        filter: filter(wanted)?,
+        tip,
+        place,
+        read: Vec::new().into_iter(),
+        changes: core.parts.keeper.changes(),
+        settings: core.parts.settings.subscribe(),
+        stopping: core.stopping.clone(),
+    };
+    Ok(chat::stream(events(follower)))
+}
+
+fn last_event_id(headers: &HeaderMap) -> Result<Option<Seq>, Problem> {
+    let Some(given) = headers.get(LAST_EVENT_ID) else { return Ok(None) };
+    let place = given.to_str().ok().and_then(|text| text.trim().parse().ok());
+    place.map(Some).ok_or_else(|| {
+        Problem::invalid("Last-Event-ID is not the id of an event here, which is a whole number")
+            .hint("leave the header out to begin with what happens next, or ask with ?after=0 for everything")
+    })
+}
+
+fn filter(wanted: Wanted) -> Result<EventFilter, Problem> {
+    let names = wanted.kind.as_deref().unwrap_or_default().split(',').map(str::trim).filter(|name| !name.is_empty());
+    let kinds = names.map(|name| EventKind::from_name(name).ok_or_else(|| unknown_kind(name)));
+    Ok(EventFilter {
+        conversation: wanted.conversation,
+        run: wanted.run,
+        kinds: kinds.collect::<Result<_, _>>()?,
+        hidden: wanted.hidden,
+    })
+}
+
+fn unknown_kind(name: &str) -> Problem {
+    let all = EventKind::ALL.map(EventKind::as_str).join(", ");
+    Problem::invalid(format!("there is no kind of event \"{name}\"")).hint(format!("there are: {all}"))
+}
+
+/// Somebody who follows what happens.
+struct Follower {
+    journal: Journal,
+    filter: EventFilter,
+    tip: watch::Receiver<Seq>,
+    /// Up to where the journal has been read.
+    place: Seq,
+    /// What was read and not yet handed on.
+    read: std::vec::IntoIter<homeagent_journal::Event>,
+    changes: broadcast::Receiver<Change>,
+    /// Keys of settings that change.
+    settings: broadcast::Receiver<Arc<str>>,
+    stopping: CancellationToken,
+}
+
+fn events(follower: Follower) -> impl Stream<Item = Result<Event, Infallible>> {
+    stream::unfold(follower, async |mut follower| {
+        let event = follower.next().await?;
+        Some((Ok(event), follower))
+    })
+}
+
+impl Follower {
+    /// The next event; `None` when the gateway stops or the journal can't be read any more.
+    async fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some(event) = self.read.next() {
+                return Some(chat::event(event.kind.as_str(), &event).id(event.seq.to_string()));
+            }
+            if self.place < *self.tip.borrow_and_update() {
+                let Tail { events, reached } = match self.journal.events_after(self.place, self.filter.clone()).await {
+                    Ok(tail) => tail,
+                    Err(error) => {
+                        tracing::warn!(%error, "a stream of events ends");
+                        return None;
+                    }
+                };
+                // A tip that shows nothing new behind it is passed, so that it is not looked at again.
+                self.place = if reached > self.place { reached } else { *self.tip.borrow() };
+                self.read = events.into_iter();
+                continue;
+            }
+            tokio::select! {
+                () = self.stopping.cancelled() => return None,
+                moved = self.tip.changed() => {
+                    // The journal has been closed: the daemon ends.
+                    moved.ok()?;
+                }
+                change = self.changes.recv() => return told(change, |change| shown(&change)),
+                key = self.settings.recv() => {
+                    return told(key, |key| chat::event("setting", &json!({ "key": &*key })));
+                }
+            }
+        }
+    }
+}
+
+/// A change as an event; how many were missed where the client is too slow for them.
+fn told<T>(change: Result<T, RecvError>, shown: impl FnOnce(T) -> Event) -> Option<Event> {
+    match change {
+        Ok(change) => Some(shown(change)),
+        Err(RecvError::Lagged(missed)) => Some(chat::event("missed", &json!({ "changes": missed }))),
+        Err(RecvError::Closed) => None,
+    }
+}
+
+fn shown(change: &Change) -> Event {
+    match change {
+        Change::Agent(state) => chat::event("agent", &json!({ "state": state })),
+        Change::Plugin(status) => chat::event("plugin", status),
+        Change::Source(state) => chat::event("source", state),
+    }
+}
