@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 use http_body_util::BodyExt;
+use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -211,6 +212,21 @@ impl Daemon {
         headers: &[(&str, &str)],
         body: String,
     ) -> (u16, Value) {
+        let response = self.respond(method, path, headers, body).await;
+        let status = response.status().as_u16();
+        let body = response.into_body().collect().await.expect("a whole body").to_bytes();
+        let value = serde_json::from_slice(&body);
+        (status, value.unwrap_or_else(|_| Value::String(String::from_utf8_lossy(&body).into_owned())))
+    }
+
+    /// The same, with the answer's body still to come.
+    pub(crate) async fn respond(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: String,
+    ) -> hyper::Response<Incoming> {
         let authority = self.base.strip_prefix("http://").expect("the ready line names an address");
         let stream = tokio::net::TcpStream::connect(authority).await.expect("homed listens");
         let handshake = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
@@ -224,11 +240,7 @@ impl Daemon {
             request = request.header(*name, *value);
         }
         let request = request.body(http_body_util::Full::new(Bytes::from(body))).expect("a valid request");
-        let response = sender.send_request(request).await.expect("homed answers");
-        let status = response.status().as_u16();
-        let body = response.into_body().collect().await.expect("a whole body").to_bytes();
-        let value = serde_json::from_slice(&body);
-        (status, value.unwrap_or_else(|_| Value::String(String::from_utf8_lossy(&body).into_owned())))
+        sender.send_request(request).await.expect("homed answers")
     }
 
     /// The kinds of a run's events, in order.
