@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use homeagent_settings::{DatabaseError, SecretsError, SettingsError, SourceError};
+use homeagent_settings::{DatabaseError, Fault, ImportError, SecretsError, SettingsError, SourceError};
 use homeagent_types::CallError;
 use serde::Serialize;
 
@@ -24,6 +24,9 @@ pub struct Problem {
     /// What can be done about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
+    /// Everything that is wrong, where it is more than one thing.
+    #[serde(skip_serializing_if = "<[Fault]>::is_empty")]
+    pub errors: Box<[Fault]>,
 }
 
 impl Problem {
@@ -37,6 +40,7 @@ impl Problem {
             status: status.as_u16(),
             detail: detail.into(),
             hint: None,
+            errors: Box::default(),
         }
     }
 
@@ -128,6 +132,23 @@ impl From<SettingsError> for Problem {
             SettingsError::Secrets(inner) => secrets_problem(inner),
             SettingsError::Database(inner) => database_problem(inner),
             _ => Self::internal(error.to_string()),
+        }
+    }
+}
+
+impl From<ImportError> for Problem {
+    fn from(error: ImportError) -> Self {
+        match error {
+            ImportError::Document { faults } => {
+                let count = faults.len();
+                let detail = match count {
+                    1 => "the document has a fault; nothing was changed".to_owned(),
+                    _ => format!("the document has {count} faults; nothing was changed"),
+                };
+                Self { errors: faults.into(), ..Self::invalid(detail) }
+            }
+            ImportError::Database(inner) => database_problem(&inner),
+            error => Self::internal(error.to_string()),
         }
     }
 }

@@ -18,7 +18,8 @@ pub use bindings::{Binding, BindingError, Bindings, ROLES};
 pub use database::{Database, DatabaseError};
 pub use grants::{Grant, Grants};
 pub use registry::{
-    Applies, Declaration, DurationUnit, Entry, Kind, Settings, SettingsError, core_declarations, plugin_prefix,
+    Applies, Changed, Declaration, DurationUnit, Entry, Fault, Import, ImportError, Kind, Settings, SettingsError,
+    core_declarations, plugin_prefix,
 };
 pub use secrets::{Secret, Secrets, SecretsError};
 pub use sources::{SourceError, SourceLine, SourceRecord, Sources};

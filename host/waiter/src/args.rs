@@ -215,8 +215,11 @@ pub enum Adapter {
 /// About settings.
 #[derive(Debug, Subcommand)]
 pub enum Settings {
-    /// List all settings
-    List,
+    /// List all settings, or those whose keys begin alike
+    List {
+        /// How the keys begin, such as `core.agent`
+        prefix: Option<String>,
+    },
     /// Print the value of a setting
     Get {
         /// The setting
@@ -234,6 +237,22 @@ pub enum Settings {
     Unset {
         /// The setting
         key: String,
+    },
+    /// Write the settings as a TOML document, without secrets
+    Export {
+        /// The file; without one the document is printed
+        file: Option<PathBuf>,
+        /// Also those that have their defaults, with comments on all
+        #[arg(long)]
+        all: bool,
+    },
+    /// Read settings from a TOML document: all of it, or nothing where something in it is wrong
+    Import {
+        /// The file; `-` reads stdin
+        file: PathBuf,
+        /// Only tell what would change
+        #[arg(long)]
+        dry_run: bool,
     },
 }
 

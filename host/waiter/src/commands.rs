@@ -1,7 +1,7 @@
 //! The commands: what each asks the daemon for, and how its answer is shown.
 
 use std::io::{IsTerminal as _, Read as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use hyper::Method;
 use jiff::tz::TimeZone;
@@ -43,7 +43,7 @@ pub(crate) async fn run(args: Args) -> Result<u8, Failure> {
         Command::Adapter { command: Adapter::Try { adapter, file, chunk } } => {
             desk.try_adapter(&adapter, file, chunk).await
         }
-        Command::Settings { command } => desk.settings(command.unwrap_or(Settings::List)).await,
+        Command::Settings { command } => desk.settings(command.unwrap_or(Settings::List { prefix: None })).await,
         Command::Runs { command } => {
             let usual = Runs::List { limit: 20, before: None };
             desk.runs(command.unwrap_or(usual)).await
@@ -214,9 +214,11 @@ impl Desk {
     async fn settings(&self, command: Settings) -> Result<u8, Failure> {
         let path = |key: &str| format!("settings/{}", part(key));
         match command {
-            Settings::List => {
+            Settings::List { prefix } => {
                 let answer = self.client.get("settings").await?;
-                self.answer(&answer, show::settings::list)
+                let prefix = prefix.unwrap_or_default();
+                let answer = show::settings::beginning(&answer, &prefix)?;
+                self.answer(&answer, |answer| show::settings::list(answer, &prefix))
             }
             Settings::Get { key } => {
                 let answer = self.client.get(&path(&key)).await?;
@@ -232,7 +234,30 @@ impl Desk {
                 let answer = self.client.raw(Method::DELETE, &path(&key), "").await?;
                 self.answer(&answer, show::settings::changed)
             }
+            Settings::Export { file, all } => self.export_settings(file, all).await,
+            Settings::Import { file, dry_run } => {
+                let document = if file.as_os_str() == "-" { stdin()? } else { text_of(&file)? };
+                let answer = self.client.post(&format!("settings/import?dry_run={dry_run}"), document).await?;
+                self.answer(&answer, |answer| show::settings::imported(answer, dry_run))
+            }
         }
+    }
+
+    async fn export_settings(&self, file: Option<PathBuf>, all: bool) -> Result<u8, Failure> {
+        let document = self.client.get(&format!("settings/export?all={all}")).await?;
+        let said = match file {
+            Some(file) => {
+                std::fs::write(&file, &document)
+                    .map_err(|error| Failure::Failed(format!("{} can't be written: {error}", file.display())))?;
+                json!({ "file": file })
+            }
+            None if !self.json => {
+                print(&plain(&document));
+                return Ok(0);
+            }
+            None => json!({ "document": document }),
+        };
+        self.answer(&said.to_string(), |_| Ok(String::new()))
     }
 
     async fn runs(&self, command: Runs) -> Result<u8, Failure> {
@@ -270,6 +295,10 @@ fn new_source(new: &NewSource) -> Result<Value, Failure> {
         "key": key,
         "options": options,
     }))
+}
+
+fn text_of(file: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(file).map_err(|error| Failure::Failed(format!("{} can't be read: {error}", file.display())))
 }
 
 fn stdin() -> Result<String, Failure> {

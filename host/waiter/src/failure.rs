@@ -12,10 +12,12 @@ use crate::plain::plain;
 #[non_exhaustive]
 pub enum Failure {
     /// The daemon refused, or could not do it.
-    #[error("{}", refusal(detail, hint.as_deref()))]
+    #[error("{}", refusal(detail, errors, hint.as_deref()))]
     Refused {
         /// What went wrong.
         detail: String,
+        /// Everything that is wrong, where it is more than one thing.
+        errors: Vec<String>,
         /// What can be done about it.
         hint: Option<String>,
         /// The problem document as the daemon sent it.
@@ -47,6 +49,15 @@ struct Problem {
     title: Option<String>,
     detail: Option<String>,
     hint: Option<String>,
+    #[serde(default)]
+    errors: Vec<Fault>,
+}
+
+/// Something that is wrong in a document that was sent.
+#[derive(Deserialize)]
+struct Fault {
+    line: usize,
+    reason: String,
 }
 
 impl Failure {
@@ -56,6 +67,7 @@ impl Failure {
         match serde_json::from_slice::<Problem>(body) {
             Ok(problem) => Self::Refused {
                 detail: problem.detail.or(problem.title).unwrap_or_else(|| format!("the daemon answered {status}")),
+                errors: problem.errors.iter().map(|fault| format!("line {}: {}", fault.line, fault.reason)).collect(),
                 hint: problem.hint,
                 document: text,
             },
@@ -97,11 +109,10 @@ impl Failure {
     }
 }
 
-fn refusal(detail: &str, hint: Option<&str>) -> String {
-    match hint {
-        Some(hint) => format!("{detail}\nhint: {hint}"),
-        None => detail.to_owned(),
-    }
+fn refusal(detail: &str, errors: &[String], hint: Option<&str>) -> String {
+    let hint = hint.map(|hint| format!("hint: {hint}"));
+    let lines = std::iter::once(detail).chain(errors.iter().map(String::as_str)).chain(hint.as_deref());
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

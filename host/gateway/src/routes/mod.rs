@@ -51,6 +51,8 @@ fn operations() -> Router<Shared> {
         .route("/plugins/{name}/grant/{capability}", post(plugins::grant))
         .route("/plugins/{name}/revoke/{capability}", post(plugins::revoke))
         .route("/settings", get(settings::list))
+        .route("/settings/export", get(settings::export))
+        .route("/settings/import", post(settings::import))
         .route("/settings/{key}", get(settings::get).put(settings::set).delete(settings::unset))
         .route("/sources", get(sources::list))
         .route("/sources/{name}", put(sources::add))

@@ -74,7 +74,7 @@ fn agent() -> Vec<Declaration> {
             Milliseconds,
             5000,
             (0, 10 * MINUTE_MS),
-            "How long running turns may go on when the daemon is told to stop",
+            "How long running turns may go on when the agent is told to stop",
         ),
     ]
 }

@@ -2,6 +2,7 @@
 
 mod core;
 mod declaration;
+mod document;
 mod error;
 mod kind;
 mod state;
@@ -9,17 +10,19 @@ mod typed;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::broadcast;
 
 use self::state::State;
-use crate::database::Database;
+use crate::database::{Database, DatabaseError};
 use crate::secrets::{Secret, Secrets};
 
 pub use self::core::core_declarations;
 pub use self::declaration::{Applies, Declaration, plugin_prefix};
+pub use self::document::{Changed, Fault, Import, ImportError};
 pub use self::error::SettingsError;
 pub use self::kind::{DurationUnit, Kind};
 
@@ -156,13 +159,7 @@ impl Settings {
             }
             (_, value) => value.to_string(),
         };
-        self.shared.database.write("storing a setting", |transaction| {
-            transaction.execute(
-                "INSERT INTO settings (key, value) VALUES (?1, ?2)
-                 ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-                [key, &text],
-            )
-        })?;
+        self.shared.database.write("storing a setting", |transaction| upsert(transaction, key, &text))?;
         let changed = self.state_mut().store(key, Some(text));
         self.announce(changed);
         Ok(())
@@ -222,6 +219,26 @@ impl Settings {
         self.shared.changes.subscribe()
     }
 
+    /// Stores checked values, all or none.
+    fn store_all(&self, values: Vec<(&str, &Value)>) -> Result<(), DatabaseError> {
+        let _writing = self.shared.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let texts: Vec<_> = values.into_iter().map(|(key, value)| (key, value.to_string())).collect();
+        self.shared.database.write("storing settings", |transaction| {
+            texts.iter().try_for_each(|(key, text)| upsert(transaction, key, text))
+        })?;
+        for (key, text) in texts {
+            let changed = self.state_mut().store(key, Some(text));
+            self.announce(changed);
+        }
+        Ok(())
+    }
+
+    /// Whether settings of this plugin are declared.
+    fn declares(&self, plugin: &str) -> bool {
+        let prefix = plugin_prefix(plugin);
+        self.state().entries().any(|entry| entry.declaration.key.starts_with(&prefix))
+    }
+
     fn delete_row(&self, key: &str) -> Result<(), SettingsError> {
         self.shared.database.write("unsetting a setting", |transaction| {
             transaction.execute("DELETE FROM settings WHERE key = ?1", [key])
@@ -268,6 +285,12 @@ impl Settings {
     fn state_mut(&self) -> RwLockWriteGuard<'_, State> {
         self.shared.state.write().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn upsert(transaction: &Connection, key: &str, text: &str) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO settings (key, value) VALUES (?1, ?2)
+        ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+    transaction.execute(sql, [key, text]).map(drop)
 }
 
 /// What a row holds, as text; damage must not keep the daemon from starting.

@@ -2,6 +2,7 @@
 
 mod bindings;
 mod database;
+mod document;
 mod grants;
 mod home;
 mod registry;

@@ -113,12 +113,10 @@ async fn settings_are_shown_and_changed() {
     core.gateway.listen is 127.0.0.1:8687; it takes effect when the gateway restarts
     --- exit code 0
     ");
-    let list = run(&house, &["settings", "list"]).await;
-    let some: Vec<&str> = list.stdout.lines().filter(|line| line.contains("gateway") || line.contains("qq")).collect();
-    insta::assert_snapshot!(some.join("\n"), @r"
-    core.gateway.body_bytes             1048576 bytes             The largest request body the API reads
-    core.gateway.listen                 127.0.0.1:8687   changed  Where the API listens
-    plugin.qq.access_token              set              changed  What NapCat 显示
+    insta::assert_snapshot!(run(&house, &["settings", "list", "plugin.qq"]).await.shown(&house), @r"
+    plugin.qq     VALUE           DESCRIPTION
+    access_token  set    changed  What NapCat 显示
+    --- exit code 0
     ");
 }
 
@@ -291,4 +289,77 @@ async fn the_daemon_says_how_it_is() {
     sources  none; `waiter source add` adds one
     ");
     assert_eq!(run(&house, &["status", "--json"]).await.json()["name"], "homed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn settings_are_listed_in_groups() {
+    let house = House::open().await;
+    run(&house, &["settings", "set", "core.model.max_tokens", "100"]).await;
+    insta::assert_snapshot!(run(&house, &["settings", "list", "core.model.m"]).await.shown(&house), @r"
+    core.model  VALUE                DESCRIPTION
+    max_tokens  100 tokens  changed  The longest answer asked of a model
+    --- exit code 0
+    ");
+    insta::assert_snapshot!(run(&house, &["settings", "list", "core.gateway"]).await.shown(&house), @r"
+    core.gateway  VALUE             DESCRIPTION
+    body_bytes    1048576 bytes     The largest request body the API reads
+    listen        127.0.0.1:8686    Where the API listens (restarts the gateway)
+    --- exit code 0
+    ");
+    insta::assert_snapshot!(run(&house, &["settings", "list", "corn"]).await.shown(&house), @r#"
+    no setting begins with "corn"
+    --- exit code 0
+    "#);
+    let all = run(&house, &["settings"]).await.shown(&house);
+    for group in ["core.agent ", "core.gateway ", "core.log ", "core.model ", "core.plugin "] {
+        assert!(all.lines().any(|line| line.starts_with(group)), "{group} has no heading in\n{all}");
+    }
+    let json = run(&house, &["settings", "list", "core.model.m", "--json"]).await.json();
+    assert_eq!(json.as_array().map(Vec::len), Some(1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn settings_go_into_a_file_and_come_back() {
+    let house = House::open().await;
+    let file = house.home.path().join("settings.toml");
+    let file = file.to_str().unwrap();
+    run(&house, &["settings", "set", "core.agent.rounds", "7"]).await;
+    insta::assert_snapshot!(run(&house, &["settings", "export"]).await.shown(&house), @r"
+    # Settings of homed. `waiter settings import FILE` reads this back.
+
+    [core.agent]
+    rounds = 7
+    --- exit code 0
+    ");
+    assert_eq!(run(&house, &["settings", "export", file]).await.code, 0);
+    run(&house, &["settings", "unset", "core.agent.rounds"]).await;
+    std::fs::write(file, std::fs::read_to_string(file).unwrap() + "[core.gateway]\nlisten = \"127.0.0.1:1\"\n")
+        .unwrap();
+    insta::assert_snapshot!(run(&house, &["settings", "import", file, "--dry-run"]).await.shown(&house), @r"
+    core.agent.rounds would be 7, and is 10
+    core.gateway.listen would be 127.0.0.1:1, and is 127.0.0.1:8686; it takes effect when the gateway restarts
+    --- exit code 0
+    ");
+    assert_eq!(house.settings.integer("core.agent.rounds").unwrap(), 10);
+    insta::assert_snapshot!(run(&house, &["settings", "import", file]).await.shown(&house), @r"
+    core.agent.rounds is 7, and was 10
+    core.gateway.listen is 127.0.0.1:1, and was 127.0.0.1:8686; it takes effect when the gateway restarts
+    --- exit code 0
+    ");
+    insta::assert_snapshot!(run(&house, &["settings", "import", file]).await.shown(&house), @r"
+    2 already as the document says
+    --- exit code 0
+    ");
+    assert_eq!(house.settings.integer("core.agent.rounds").unwrap(), 7);
+
+    std::fs::write(file, "[core.agent]\nround = 1\n\nturn_seconds = 0\n").unwrap();
+    insta::assert_snapshot!(run(&house, &["settings", "import", file]).await.shown(&house), @r#"
+    --- stderr
+    the document has 2 faults; nothing was changed
+    line 2: there is no setting "core.agent.round"; did you mean "core.agent.rounds"?
+    line 4: "core.agent.turn_seconds" can't be 0: allowed is a time from 1 s to 86400 s, such as 1 or "10s"
+    --- exit code 1
+    "#);
+    let json = run(&house, &["settings", "import", file, "--json"]).await.json();
+    assert_eq!(json["errors"][1]["line"], 4);
 }
