@@ -15,6 +15,9 @@ use tokio::process::{Child, Command};
 
 use crate::vendor::Vendor;
 
+/// Where nobody listens.
+const NOBODY: &str = "127.0.0.1:1";
+
 const HOMED: &str = env!("CARGO_BIN_EXE_homed");
 
 /// The client's program, which `cargo test --workspace` builds beside the daemon's.
@@ -55,16 +58,25 @@ impl Home {
     pub(crate) fn homed(&self) -> Command {
         let mut command = Command::new(HOMED);
         command.args(["run", "--listen", "127.0.0.1:0", "--home"]).arg(self.path());
-        for (name, _) in std::env::vars().filter(|(name, _)| name.ends_with("_API_KEY")) {
+        for (name, _) in std::env::vars().filter(|(name, _)| name.ends_with("_API_KEY") || name.ends_with("_BASE_URL"))
+        {
             command.env_remove(name);
         }
+        // Servers of models that run on this machine are none of a test's: here nobody listens.
+        command.env("OLLAMA_HOST", NOBODY).env("LLAMA_ARG_HOST", "127.0.0.1").env("LLAMA_ARG_PORT", "1");
         command.env_remove("HOMEAGENT_HOME").stdin(Stdio::null()).kill_on_drop(true);
         command
     }
 
     pub(crate) async fn start(self: &Arc<Self>) -> Daemon {
-        let mut child =
-            self.homed().stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("homed can be started");
+        self.start_with(&[]).await
+    }
+
+    /// Starts it with these variables in its environment.
+    pub(crate) async fn start_with(self: &Arc<Self>, environment: &[(&str, &str)]) -> Daemon {
+        let mut command = self.homed();
+        command.envs(environment.iter().copied());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("homed can be started");
         let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
         let mut errors = child.stderr.take().expect("it is piped");
         let Ok(Some(line)) = lines.next_line().await else {

@@ -50,7 +50,7 @@ fn shown(core: &Core, record: &SourceRecord, states: &[SourceState]) -> Source {
     }
 }
 
-fn find(core: &Core, name: &str) -> Result<Json<Source>, Problem> {
+pub(super) fn find(core: &Core, name: &str) -> Result<Json<Source>, Problem> {
     match core.parts.sources.get(name) {
         Some(record) => Ok(Json(shown(core, &record, &states(core)))),
         None => Err(unknown(&core.parts.sources, name).into()),
@@ -97,7 +97,7 @@ pub(crate) async fn add(
         .model
         .or(descriptor.default_model)
         .ok_or_else(|| Problem::invalid(format!("the adapter \"{}\" has no usual model, so say which", new.adapter)))?;
-    let secret = secret_name(&name);
+    let secret = SourceRecord::key_secret(&name);
     let (sources, secrets) = (core.parts.sources.clone(), core.parts.secrets.clone());
     let of = name.clone();
     on_disk(move || -> Result<(), Problem> {
@@ -121,11 +121,6 @@ pub(crate) async fn add(
     })
     .await?;
     find(&core, &name)
-}
-
-/// The name of the secret that holds a source's key.
-fn secret_name(source: &str) -> String {
-    format!("source.{source}.key")
 }
 
 fn base_url(given: Option<String>, descriptor: &AdapterDescriptor) -> Result<String, Problem> {
@@ -158,7 +153,7 @@ pub(crate) async fn remove(State(core): State<Shared>, Named(name): Named<String
     let (sources, secrets) = (core.parts.sources.clone(), core.parts.secrets.clone());
     on_disk(move || -> Result<(), Problem> {
         sources.remove(&name)?;
-        secrets.remove(&secret_name(&name))?;
+        secrets.remove(&SourceRecord::key_secret(&name))?;
         Ok(())
     })
     .await?;
