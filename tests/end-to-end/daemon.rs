@@ -12,6 +12,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::{Child, Command};
+use tokio::sync::watch;
 
 use crate::vendor::Vendor;
 
@@ -87,12 +88,16 @@ impl Home {
         let base = line.strip_prefix("homed ready ").unwrap_or_else(|| panic!("{line}")).to_owned();
         // Read for as long as it runs, so that a full pipe never holds it up.
         tokio::spawn(async move { while matches!(lines.next_line().await, Ok(Some(_))) {} });
+        let log = watch::Sender::new(String::new());
+        let logged = log.subscribe();
         tokio::spawn(async move {
-            let mut sink = tokio::io::sink();
-            tokio::io::copy(&mut errors, &mut sink).await
+            let mut lines = BufReader::new(errors).lines();
+            while let Ok(Some(line)) = lines.next_line().await {
+                log.send_modify(|log| log.extend([&line, "\n"]));
+            }
         });
         let token = std::fs::read_to_string(self.path().join("api-token")).expect("it is made at the start");
-        Daemon { child, base, token: token.trim().to_owned(), home: Arc::clone(self) }
+        Daemon { child, base, token: token.trim().to_owned(), home: Arc::clone(self), log: logged }
     }
 }
 
@@ -102,6 +107,7 @@ pub(crate) struct Daemon {
     pub(crate) base: String,
     pub(crate) token: String,
     pub(crate) home: Arc<Home>,
+    log: watch::Receiver<String>,
 }
 
 /// What a client printed, and how it ended.
@@ -193,6 +199,12 @@ impl Daemon {
         let listed = self.waiter_json(&["plugin", "list"]).await;
         let all = listed.as_array().or_else(|| listed["plugins"].as_array());
         all.unwrap_or_else(|| panic!("no list of plugins in {listed}")).clone()
+    }
+
+    /// Waits until the log says this, and returns all of it.
+    pub(crate) async fn logged(&self, text: &str) -> String {
+        let mut log = self.log.clone();
+        log.wait_for(|log| log.contains(text)).await.expect("homed runs").clone()
     }
 
     /// Asks over HTTP and returns the turn's result.

@@ -149,3 +149,67 @@ async fn whatever_else_answers_there_is_not_offered_and_is_told() {
     let off = daemon.waiter(&["source", "offers"]).await;
     assert!(!off.status.success() && off.stderr.contains("core.discovery.enabled on"), "{}", off.stderr);
 }
+
+#[tokio::test]
+async fn the_only_source_that_is_found_is_used_and_one_that_was_removed_does_not_come_back() {
+    let vendor = Vendor::start().await;
+    let home = Arc::new(Home::new());
+    let environment = [("DEEPSEEK_API_KEY", KEY), ("DEEPSEEK_BASE_URL", &*vendor.base_url)];
+    let mut daemon = home.start_with(&environment).await;
+    let log = daemon.logged("`waiter source remove deepseek` undoes it").await;
+    assert!(log.contains("environment variable DEEPSEEK_API_KEY") && !log.contains(KEY), "{log}");
+    let status = daemon.waiter(&["status"]).await.ok();
+    assert!(status.contains("deepseek (deepseek-v4-flash)"), "{status}");
+    vendor.script([Reply::text("hello")]);
+    assert_eq!(daemon.reply("hello").await, "hello");
+    daemon.waiter(&["source", "remove", "deepseek"]).await.ok();
+    daemon.signal(rustix::process::Signal::TERM);
+    daemon.child.wait().await.expect("it ends");
+
+    let daemon = home.start_with(&environment).await;
+    daemon.logged("`waiter settings unset core.discovery.adopt` has it taken by itself again").await;
+    assert_eq!(daemon.get("/api/v1/sources").await.1, json!([]));
+}
+
+#[tokio::test]
+async fn of_two_keys_none_is_used_until_the_owner_chooses_in_a_chat() {
+    let environment = [("DEEPSEEK_API_KEY", KEY), ("XAI_API_KEY", "xai-1")];
+    let daemon = Arc::new(Home::new()).start_with(&environment).await;
+    let log = daemon.logged("several are found").await;
+    assert!(log.contains("`waiter source accept deepseek` or `waiter source accept xai`"), "{log}");
+    assert!(!log.contains(KEY), "{log}");
+    assert_eq!(daemon.get("/api/v1/sources").await.1, json!([]));
+
+    let shown = choose(&daemon, "").await;
+    assert!(shown.contains("1  deepseek with deepseek-v4-flash (environment variable DEEPSEEK_API_KEY)"), "{shown}");
+    assert_eq!(daemon.get("/api/v1/sources").await.1, json!([]), "the end of the input chooses nothing");
+    let shown = choose(&daemon, "7\n2\n").await;
+    assert!(shown.contains("That is none of them.") && shown.contains("xai is used"), "{shown}");
+    assert_eq!(daemon.get("/api/v1/sources").await.1[0]["name"], "xai");
+    assert_eq!(choose(&daemon, "\n").await, "", "a daemon with a source asks nothing");
+}
+
+#[tokio::test]
+async fn whoever_declines_is_not_asked_again_until_the_setting_is_unset() {
+    let daemon = Arc::new(Home::new()).start_with(&[("DEEPSEEK_API_KEY", KEY), ("XAI_API_KEY", "xai-1")]).await;
+    let shown = choose(&daemon, "none\n").await;
+    assert!(shown.contains("`waiter settings unset core.discovery.adopt`"), "{shown}");
+    assert_eq!(choose(&daemon, "\n").await, "");
+    daemon.waiter(&["settings", "unset", "core.discovery.adopt"]).await.ok();
+    assert!(choose(&daemon, "\n").await.contains("deepseek is used"));
+}
+
+#[tokio::test]
+async fn a_home_where_nothing_is_found_says_how_to_add_a_source() {
+    let daemon = Arc::new(Home::new()).start_with(&[("GEMINI_API_KEY", "")]).await;
+    let log = daemon.logged("none is found, so the rehearsal answers").await;
+    assert!(log.contains("`waiter source add` adds one") && log.contains("GEMINI_API_KEY is set and empty"), "{log}");
+}
+
+/// What a chat on a terminal begins with, for somebody who types this.
+async fn choose(daemon: &Daemon, typed: &str) -> String {
+    let mut shown = Vec::new();
+    let chosen = homeagent_waiter::choose_source(daemon.home.path(), &mut typed.as_bytes(), &mut shown).await;
+    chosen.unwrap_or_else(|failure| panic!("{}", failure.sentence()));
+    String::from_utf8(shown).expect("it shows UTF-8")
+}

@@ -7,6 +7,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::Uri;
 use homeagent_providers::SourceState;
+use homeagent_providers::discovery::ADOPT;
 use homeagent_settings::{Secret, SourceError, SourceLine, SourceRecord, Sources};
 use homeagent_types::model::{AdapterDescriptor, Usage};
 use serde::{Deserialize, Serialize};
@@ -147,11 +148,14 @@ fn base_url(given: Option<String>, descriptor: &AdapterDescriptor) -> Result<Str
     Err(Problem::invalid("the base URL has to begin with http:// or https://, name a host, and hold no password"))
 }
 
-/// `DELETE sources/{name}`: its key goes too.
+/// `DELETE sources/{name}`: its key goes too, and none is taken by itself from now on.
 pub(crate) async fn remove(State(core): State<Shared>, Named(name): Named<String>) -> Result<Json<Source>, Problem> {
     let removed = find(&core, &name)?;
     let (sources, secrets) = (core.parts.sources.clone(), core.parts.secrets.clone());
+    let settings = core.parts.settings.clone();
     on_disk(move || -> Result<(), Problem> {
+        // First: a start between the two must not bring back what the owner wants gone.
+        settings.set(ADOPT, false)?;
         sources.remove(&name)?;
         secrets.remove(&SourceRecord::key_secret(&name))?;
         Ok(())

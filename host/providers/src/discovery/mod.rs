@@ -5,6 +5,7 @@
 //! a key.
 
 mod address;
+mod adoption;
 mod local;
 mod vendors;
 
@@ -23,6 +24,9 @@ const ADAPTER: &str = "openai";
 
 /// Whether anything is looked for.
 const ENABLED: &str = "core.discovery.enabled";
+
+/// The setting that says whether a source may be taken into use by itself; off once the owner has removed or declined one.
+pub const ADOPT: &str = "core.discovery.adopt";
 
 /// Reads a variable of the environment.
 pub type Environment = fn(&str) -> Option<String>;
@@ -178,14 +182,19 @@ impl Discovery {
             let offered = offers.into_iter().map(|offer| offer.name).collect();
             return Err(DiscoveryError::Unknown { name: name.to_owned(), offered });
         };
-        let (offer, taker) = (offers.swap_remove(place), self.clone());
-        match tokio::task::spawn_blocking(move || taker.take(&offer, model)).await {
-            Ok(taken) => taken,
+        self.take(offers.swap_remove(place), model).await
+    }
+
+    async fn take(&self, offer: Offer, model: Option<String>) -> Result<SourceRecord, DiscoveryError> {
+        let taker = self.clone();
+        // The stores wait for the disk.
+        match tokio::task::spawn_blocking(move || taker.store(&offer, model)).await {
+            Ok(stored) => stored,
             Err(lost) => std::panic::resume_unwind(lost.into_panic()),
         }
     }
 
-    fn take(&self, offer: &Offer, model: Option<String>) -> Result<SourceRecord, DiscoveryError> {
+    fn store(&self, offer: &Offer, model: Option<String>) -> Result<SourceRecord, DiscoveryError> {
         let name = &offer.name;
         let model = model.unwrap_or_else(|| offer.model.clone());
         if let Some(models) = offer.models.as_ref().filter(|models| !models.contains(&model)) {

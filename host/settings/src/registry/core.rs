@@ -125,6 +125,12 @@ fn discovery() -> Vec<Declaration> {
             "Whether sources are looked for in the environment and on this machine",
         ),
         Declaration::new(
+            "core.discovery.adopt",
+            Kind::Bool,
+            true,
+            "Whether a home without a source takes the only one that is found, and a chat asks which of several",
+        ),
+        Declaration::new(
             "core.discovery.ollama_url",
             Kind::Text,
             "http://127.0.0.1:11434",
