@@ -75,6 +75,8 @@ async fn a_key_in_the_environment_is_offered_and_serves_once_it_is_accepted_and_
     assert!(!found.to_string().contains(KEY), "{found}");
     let listed = daemon.waiter(&["source", "list"]).await.ok();
     assert!(listed.contains("`waiter source accept deepseek`"), "{listed}");
+    let odd = daemon.waiter(&["source", "accept", "deepseek", "--model", "two words"]).await;
+    assert!(odd.stderr.contains("its model is empty or has spaces"), "{}", odd.stderr);
     let accepted = daemon.waiter(&["source", "accept", "deepseek"]).await.ok();
     assert!(accepted.contains("its key is set") && !accepted.contains(KEY), "{accepted}");
 

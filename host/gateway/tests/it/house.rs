@@ -83,8 +83,6 @@ fn build(home: &TempDir, listen: &str, listeners: Arc<dyn Listeners>) -> (Parts,
     let database = Database::open(home.path().join("homeagent.db")).unwrap();
     let secrets = Secrets::open(&database, home.path()).unwrap();
     let settings = Settings::open(&database, &secrets).unwrap();
-    // What runs on this machine is none of a test's.
-    settings.set("core.discovery.enabled", false).unwrap();
     let sources = Sources::open(&database).unwrap();
     let journal = Journal::open(&database).unwrap();
     let adapters = Arc::new(FakeAdapters);

@@ -1,8 +1,8 @@
 //! Sources that could be used here: vendors whose keys stand in the daemon's environment, and servers of models on this
 //! machine.
 //!
-//! An [`Offer`] becomes a source when it is accepted. Looking changes nothing, and neither an offer nor a note ever holds
-//! a key.
+//! An [`Offer`] becomes a source when it is accepted. Looking changes nothing, and neither an offer nor a note ever
+//! holds a key.
 
 mod address;
 mod adoption;
@@ -25,7 +25,8 @@ const ADAPTER: &str = "openai";
 /// Whether anything is looked for.
 const ENABLED: &str = "core.discovery.enabled";
 
-/// The setting that says whether a source may be taken into use by itself; off once the owner has removed or declined one.
+/// The setting that says whether a source may be taken into use by itself; off once the owner has removed or declined
+/// one.
 pub const ADOPT: &str = "core.discovery.adopt";
 
 /// Reads a variable of the environment.
@@ -218,7 +219,11 @@ impl Discovery {
         if let Some((_, key)) = key {
             self.secrets.set(&secret, Secret::from(key))?;
         }
-        self.sources.add(&record)?;
+        if let Err(refused) = self.sources.add(&record) {
+            // A key that no source uses would be found by the next source of that name.
+            self.secrets.remove(&secret)?;
+            return Err(refused.into());
+        }
         Ok(record)
     }
 }
