@@ -12,8 +12,12 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::{Child, Command};
+use tokio::sync::watch;
 
 use crate::vendor::Vendor;
+
+/// Where nobody listens.
+const NOBODY: &str = "127.0.0.1:1";
 
 const HOMED: &str = env!("CARGO_BIN_EXE_homed");
 
@@ -55,16 +59,25 @@ impl Home {
     pub(crate) fn homed(&self) -> Command {
         let mut command = Command::new(HOMED);
         command.args(["run", "--listen", "127.0.0.1:0", "--home"]).arg(self.path());
-        for (name, _) in std::env::vars().filter(|(name, _)| name.ends_with("_API_KEY")) {
+        for (name, _) in std::env::vars().filter(|(name, _)| name.ends_with("_API_KEY") || name.ends_with("_BASE_URL"))
+        {
             command.env_remove(name);
         }
+        // Servers of models that run on this machine are none of a test's: here nobody listens.
+        command.env("OLLAMA_HOST", NOBODY).env("LLAMA_ARG_HOST", "127.0.0.1").env("LLAMA_ARG_PORT", "1");
         command.env_remove("HOMEAGENT_HOME").stdin(Stdio::null()).kill_on_drop(true);
         command
     }
 
     pub(crate) async fn start(self: &Arc<Self>) -> Daemon {
-        let mut child =
-            self.homed().stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("homed can be started");
+        self.start_with(&[]).await
+    }
+
+    /// Starts it with these variables in its environment.
+    pub(crate) async fn start_with(self: &Arc<Self>, environment: &[(&str, &str)]) -> Daemon {
+        let mut command = self.homed();
+        command.envs(environment.iter().copied());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("homed can be started");
         let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
         let mut errors = child.stderr.take().expect("it is piped");
         let Ok(Some(line)) = lines.next_line().await else {
@@ -75,12 +88,16 @@ impl Home {
         let base = line.strip_prefix("homed ready ").unwrap_or_else(|| panic!("{line}")).to_owned();
         // Read for as long as it runs, so that a full pipe never holds it up.
         tokio::spawn(async move { while matches!(lines.next_line().await, Ok(Some(_))) {} });
+        let log = watch::Sender::new(String::new());
+        let logged = log.subscribe();
         tokio::spawn(async move {
-            let mut sink = tokio::io::sink();
-            tokio::io::copy(&mut errors, &mut sink).await
+            let mut lines = BufReader::new(errors).lines();
+            while let Ok(Some(line)) = lines.next_line().await {
+                log.send_modify(|log| log.extend([&line, "\n"]));
+            }
         });
         let token = std::fs::read_to_string(self.path().join("api-token")).expect("it is made at the start");
-        Daemon { child, base, token: token.trim().to_owned(), home: Arc::clone(self) }
+        Daemon { child, base, token: token.trim().to_owned(), home: Arc::clone(self), log: logged }
     }
 }
 
@@ -90,6 +107,7 @@ pub(crate) struct Daemon {
     pub(crate) base: String,
     pub(crate) token: String,
     pub(crate) home: Arc<Home>,
+    log: watch::Receiver<String>,
 }
 
 /// What a client printed, and how it ended.
@@ -181,6 +199,12 @@ impl Daemon {
         let listed = self.waiter_json(&["plugin", "list"]).await;
         let all = listed.as_array().or_else(|| listed["plugins"].as_array());
         all.unwrap_or_else(|| panic!("no list of plugins in {listed}")).clone()
+    }
+
+    /// Waits until the log says this, and returns all of it.
+    pub(crate) async fn logged(&self, text: &str) -> String {
+        let mut log = self.log.clone();
+        log.wait_for(|log| log.contains(text)).await.expect("homed runs").clone()
     }
 
     /// Asks over HTTP and returns the turn's result.

@@ -5,6 +5,7 @@ mod agent_life;
 mod chat;
 mod crash;
 mod daemon;
+mod discovery;
 mod events;
 mod interrupts;
 mod plugins;

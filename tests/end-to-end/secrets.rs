@@ -27,8 +27,13 @@ async fn the_key_reaches_the_vendor_and_no_file_and_no_answer_holds_it() {
     }
     daemon.signal(rustix::process::Signal::TERM);
     daemon.child.wait().await.expect("it ends");
+    no_file_holds_the_key(daemon.home.path());
+}
+
+/// Searches a data folder for [`KEY`].
+pub(crate) fn no_file_holds_the_key(home: &Path) {
     let mut read = 0;
-    search(daemon.home.path(), &mut read);
+    search(home, &mut read);
     assert!(read >= 3, "only {read} files were searched");
 }
 

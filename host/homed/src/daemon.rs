@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use homeagent_gateway::{Doors, Gateway};
 use homeagent_journal::{Journal, JournalError};
+use homeagent_providers::discovery::{Discovery, process_environment};
 use homeagent_settings::{BindingError, DatabaseError, SecretsError, SettingsError, SourceError};
 
 use crate::keeper::{AgentError, Keeper};
@@ -65,6 +66,7 @@ pub struct Daemon {
     gateway: Gateway,
     keeper: Keeper,
     journal: Journal,
+    discovery: Discovery,
     /// Given back last.
     _lock: HomeLock,
 }
@@ -93,6 +95,12 @@ impl Daemon {
         let keeper = Keeper::new(home.clone(), stores.clone());
         keeper.start().await?;
         let journal = stores.journal.clone();
+        let discovery = Discovery::new(
+            stores.settings.clone(),
+            stores.secrets.clone(),
+            stores.sources.clone(),
+            process_environment,
+        );
         let gateway = Gateway::serve(
             doors,
             homeagent_gateway::Parts {
@@ -105,13 +113,21 @@ impl Daemon {
                 keeper: Arc::new(keeper.clone()),
             },
         );
-        Ok(Self { gateway, keeper, journal, _lock: lock })
+        Ok(Self { gateway, keeper, journal, discovery, _lock: lock })
     }
 
     /// Where the API listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.gateway.addr()
+    }
+
+    /// Looks for a source where none is configured, and takes the only one into use. For a daemon whose owner is not there
+    /// to be asked; takes a few seconds at most.
+    pub async fn adopt_source(&self) {
+        if let Err(error) = self.discovery.adopt().await {
+            tracing::warn!(%error, "looking for a source failed; `waiter source offers` looks again");
+        }
     }
 
     /// Stops in order: the agent first, so that whoever waits gets a result; the plugins when nobody needs them.

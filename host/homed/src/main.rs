@@ -87,7 +87,10 @@ async fn serve(run: Run, chat: bool) -> Result<(), StartError> {
             () = &mut stopped => {}
         }
     } else {
-        stopped.await;
+        tokio::select! {
+            () = daemon.adopt_source() => stopped.await,
+            () = &mut stopped => {}
+        }
     }
     daemon.stop().await;
     Ok(())

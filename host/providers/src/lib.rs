@@ -3,11 +3,12 @@
 //! [`Providers`] tries the sources of a line in order. For each call a fresh instance of the source's adapter makes the
 //! HTTP request, [`transport`] sends it with the key put in, [`framing`] cuts the answer into events, the adapter turns
 //! these into pieces, and the [`assembler`] joins the pieces. Adapters compute only; everything that touches the network
-//! or a key is here.
+//! or a key is here. [`discovery`] finds what could be a source.
 
 pub mod assembler;
 mod case;
 mod chain;
+pub mod discovery;
 pub mod framing;
 mod replay;
 pub mod transport;

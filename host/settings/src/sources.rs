@@ -88,6 +88,14 @@ fn enabled() -> bool {
     true
 }
 
+impl SourceRecord {
+    /// The name of the secret that holds the key of the source of this name.
+    #[must_use]
+    pub fn key_secret(source: &str) -> String {
+        format!("source.{source}.key")
+    }
+}
+
 /// An error of the sources.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

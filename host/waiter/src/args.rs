@@ -150,6 +150,16 @@ pub enum Plugin {
 pub enum Source {
     /// List all sources in the order in which they are tried
     List,
+    /// Look for what could be a source: keys in the daemon's environment, servers of models on its machine
+    Offers,
+    /// Make a source of what was found
+    Accept {
+        /// The offer
+        name: String,
+        /// The model to ask for, in place of the one that is offered
+        #[arg(long)]
+        model: Option<String>,
+    },
     /// Add a source, or replace the one of its name
     Add(NewSource),
     /// Remove a source and its key

@@ -174,7 +174,23 @@ impl Desk {
         match command {
             Source::List => {
                 let answer = self.client.get("sources").await?;
-                self.answer(&answer, show::sources::list)
+                let none = !self.json && show::sources::is_empty(&answer)?;
+                // That nothing can be looked for is no failure of the list.
+                let found = if none { self.client.get("sources/offers").await.ok() } else { None };
+                self.answer(&answer, |answer| {
+                    let hint = found.as_deref().map(show::offers::hint).transpose()?;
+                    Ok(show::sources::list(answer)? + &hint.unwrap_or_default())
+                })
+            }
+            Source::Offers => {
+                let answer = self.client.get("sources/offers").await?;
+                self.answer(&answer, show::offers::list)
+            }
+            Source::Accept { name, model } => {
+                let body = json!({ "model": model }).to_string();
+                let path = format!("sources/offers/{}/accept", part(&name));
+                let answer = self.client.post(&path, body).await?;
+                self.answer(&answer, |answer| show::sources::one(answer, "is added"))
             }
             Source::Add(new) => {
                 let body = new_source(&new)?.to_string();

@@ -12,8 +12,10 @@ mod show;
 mod table;
 mod terminal;
 
-use std::io::Write as _;
+use std::io::Write;
 use std::path::Path;
+
+use tokio::io::AsyncBufRead;
 
 pub use crate::args::Args;
 pub use crate::failure::Failure;
@@ -40,6 +42,19 @@ pub async fn run(args: Args) -> u8 {
 /// When no daemon can be reached, or it has no chat.
 pub async fn chat(home: &Path) -> Result<(), Failure> {
     chat::on_terminal(home, None).await
+}
+
+/// Asks which of the sources that the daemon finds is used, where it has none: what a chat on a terminal begins with.
+///
+/// # Errors
+///
+/// When no daemon can be reached, or `input` can't be read.
+pub async fn choose_source(
+    home: &Path,
+    input: &mut (impl AsyncBufRead + Unpin),
+    output: &mut impl Write,
+) -> Result<(), Failure> {
+    chat::choice::choose(&client::Client::new(home), input, output).await
 }
 
 /// Prints to stdout, with a line end where there is none. Whoever has stopped reading does not get it.

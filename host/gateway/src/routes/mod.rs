@@ -5,6 +5,7 @@ mod agent;
 mod channel;
 mod chat;
 mod events;
+mod offers;
 mod plugins;
 mod runs;
 mod settings;
@@ -55,6 +56,8 @@ fn operations() -> Router<Shared> {
         .route("/settings/import", post(settings::import))
         .route("/settings/{key}", get(settings::get).put(settings::set).delete(settings::unset))
         .route("/sources", get(sources::list))
+        .route("/sources/offers", get(offers::list))
+        .route("/sources/offers/{name}/accept", post(offers::accept))
         .route("/sources/{name}", put(sources::add))
         .route("/sources/{name}", delete(sources::remove))
         .route("/sources/{name}/use", post(sources::use_first))

@@ -7,6 +7,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::Uri;
 use homeagent_providers::SourceState;
+use homeagent_providers::discovery::ADOPT;
 use homeagent_settings::{Secret, SourceError, SourceLine, SourceRecord, Sources};
 use homeagent_types::model::{AdapterDescriptor, Usage};
 use serde::{Deserialize, Serialize};
@@ -50,7 +51,7 @@ fn shown(core: &Core, record: &SourceRecord, states: &[SourceState]) -> Source {
     }
 }
 
-fn find(core: &Core, name: &str) -> Result<Json<Source>, Problem> {
+pub(super) fn find(core: &Core, name: &str) -> Result<Json<Source>, Problem> {
     match core.parts.sources.get(name) {
         Some(record) => Ok(Json(shown(core, &record, &states(core)))),
         None => Err(unknown(&core.parts.sources, name).into()),
@@ -97,7 +98,7 @@ pub(crate) async fn add(
         .model
         .or(descriptor.default_model)
         .ok_or_else(|| Problem::invalid(format!("the adapter \"{}\" has no usual model, so say which", new.adapter)))?;
-    let secret = secret_name(&name);
+    let secret = SourceRecord::key_secret(&name);
     let (sources, secrets) = (core.parts.sources.clone(), core.parts.secrets.clone());
     let of = name.clone();
     on_disk(move || -> Result<(), Problem> {
@@ -121,11 +122,6 @@ pub(crate) async fn add(
     })
     .await?;
     find(&core, &name)
-}
-
-/// The name of the secret that holds a source's key.
-fn secret_name(source: &str) -> String {
-    format!("source.{source}.key")
 }
 
 fn base_url(given: Option<String>, descriptor: &AdapterDescriptor) -> Result<String, Problem> {
@@ -152,13 +148,16 @@ fn base_url(given: Option<String>, descriptor: &AdapterDescriptor) -> Result<Str
     Err(Problem::invalid("the base URL has to begin with http:// or https://, name a host, and hold no password"))
 }
 
-/// `DELETE sources/{name}`: its key goes too.
+/// `DELETE sources/{name}`: its key goes too, and none is taken by itself from now on.
 pub(crate) async fn remove(State(core): State<Shared>, Named(name): Named<String>) -> Result<Json<Source>, Problem> {
     let removed = find(&core, &name)?;
     let (sources, secrets) = (core.parts.sources.clone(), core.parts.secrets.clone());
+    let settings = core.parts.settings.clone();
     on_disk(move || -> Result<(), Problem> {
+        // First: a start between the two must not bring back what the owner wants gone.
+        settings.set(ADOPT, false)?;
         sources.remove(&name)?;
-        secrets.remove(&secret_name(&name))?;
+        secrets.remove(&SourceRecord::key_secret(&name))?;
         Ok(())
     })
     .await?;

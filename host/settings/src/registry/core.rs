@@ -15,6 +15,7 @@ const DAY: u64 = 24 * 3600;
 pub fn core_declarations() -> Vec<Declaration> {
     let mut all = agent();
     all.extend(model());
+    all.extend(discovery());
     all.extend(plugin());
     all.extend(surfaces());
     all
@@ -111,6 +112,35 @@ fn model() -> Vec<Declaration> {
             30,
             (0, hour),
             "How long to wait for a source to come back, when none is ready, before a turn fails",
+        ),
+    ]
+}
+
+fn discovery() -> Vec<Declaration> {
+    vec![
+        Declaration::new(
+            "core.discovery.enabled",
+            Kind::Bool,
+            true,
+            "Whether sources are looked for in the environment and on this machine",
+        ),
+        Declaration::new(
+            "core.discovery.adopt",
+            Kind::Bool,
+            true,
+            "Whether a home without a source takes the only one that is found, and a chat asks which of several",
+        ),
+        Declaration::new(
+            "core.discovery.ollama_url",
+            Kind::Text,
+            "http://127.0.0.1:11434",
+            "Where an Ollama is looked for; while it is not set, OLLAMA_HOST comes first",
+        ),
+        Declaration::new(
+            "core.discovery.llamacpp_url",
+            Kind::Text,
+            "http://127.0.0.1:8080",
+            "Where a llama.cpp server is looked for; while it is not set, LLAMA_ARG_HOST and LLAMA_ARG_PORT come first",
         ),
     ]
 }

@@ -1,5 +1,6 @@
 //! The chat.
 
+pub(crate) mod choice;
 mod editor;
 mod frames;
 mod line;
@@ -9,6 +10,8 @@ mod terminal_chat;
 mod turn;
 
 use std::path::Path;
+
+use tokio::io::BufReader;
 
 use crate::client::Client;
 use crate::failure::Failure;
@@ -35,6 +38,7 @@ pub(crate) async fn run(home: &Path, conversation: Option<String>, json: bool) -
 /// A chat on a terminal.
 pub(crate) async fn on_terminal(home: &Path, conversation: Option<String>) -> Result<(), Failure> {
     let client = Client::new(home);
+    choice::choose(&client, &mut BufReader::new(tokio::io::stdin()), &mut std::io::stdout()).await?;
     let line = Line::open(client.clone(), conversation).await?;
     terminal_chat::run(home, client, line).await
 }

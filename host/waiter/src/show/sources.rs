@@ -70,6 +70,11 @@ pub(crate) fn list(answer: &str) -> Result<String, Failure> {
     Ok(text)
 }
 
+/// Whether there are no sources at all.
+pub(crate) fn is_empty(answer: &str) -> Result<bool, Failure> {
+    read::<Vec<Source>>(answer).map(|sources| sources.is_empty())
+}
+
 /// One source, after something was done to it.
 pub(crate) fn one(answer: &str, done: &str) -> Result<String, Failure> {
     let source: Source = read(answer)?;

@@ -1,0 +1,71 @@
+//! Addresses that people and other programs wrote.
+
+use reqwest::Url;
+
+/// The address without a slash at its end, where a source can have it as its base URL: it is `http` or `https`, names a
+/// host, and holds neither a password nor a query.
+pub(super) fn usable(text: &str) -> Option<String> {
+    let url = Url::parse(text).ok()?;
+    let web = matches!(url.scheme(), "http" | "https") && url.has_host();
+    let bare =
+        url.username().is_empty() && url.password().is_none() && url.query().is_none() && url.fragment().is_none();
+    let plain = !text.chars().any(|c| c.is_whitespace() || c.is_control());
+    (web && bare && plain).then(|| text.trim_end_matches('/').to_owned())
+}
+
+/// The address at which a server answers that was told by `OLLAMA_HOST`, or the like, where to listen: `HOST`,
+/// `HOST:PORT`, `:PORT` or a URL. One that listens everywhere is asked on this machine.
+pub(super) fn of_listener(text: &str, usual_port: u16) -> Option<String> {
+    let text = text.trim().trim_matches(['"', '\'']);
+    let (scheme, rest, port) = match text.split_once("://") {
+        Some(("http", rest)) => ("http", rest, 80),
+        Some(("https", rest)) => ("https", rest, 443),
+        Some(_) => return None,
+        None => ("http", text, usual_port),
+    };
+    let rest = rest.trim_end_matches('/');
+    let bare_v6 = rest.parse::<std::net::Ipv6Addr>().is_ok();
+    let (host, port) = match rest.rsplit_once(':') {
+        Some((host, given)) if !bare_v6 && !given.contains(']') => (host, given.parse().ok()?),
+        _ => (rest, port),
+    };
+    let host = match host {
+        "" | "0.0.0.0" | "[::]" | "::" => "127.0.0.1".to_owned(),
+        _ if bare_v6 => format!("[{host}]"),
+        _ => host.to_owned(),
+    };
+    usable(&format!("{scheme}://{host}:{port}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn listeners_are_asked_where_they_answer() {
+        let cases = [
+            ("box.home", "http://box.home:11434"),
+            ("0.0.0.0", "http://127.0.0.1:11434"),
+            (":8000", "http://127.0.0.1:8000"),
+            ("\"127.0.0.1:9\"", "http://127.0.0.1:9"),
+            ("http://box", "http://box:80"),
+            ("https://box/", "https://box:443"),
+            ("::1", "http://[::1]:11434"),
+            ("[::]:7", "http://127.0.0.1:7"),
+        ];
+        for (text, address) in cases {
+            assert_eq!(of_listener(text, 11434).as_deref(), Some(address), "{text}");
+        }
+        for text in ["ftp://box", "box:port", "a b", "http://me:pw@box"] {
+            assert_eq!(of_listener(text, 11434), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn addresses_with_a_password_or_a_query_are_none() {
+        assert_eq!(usable("https://host/v1/").as_deref(), Some("https://host/v1"));
+        for text in ["", "host", "file:///x", "http://u:p@h", "http://h?key=k", "http://h#x", "http:// h"] {
+            assert_eq!(usable(text), None, "{text}");
+        }
+    }
+}

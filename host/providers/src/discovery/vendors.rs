@@ -1,0 +1,182 @@
+//! Vendors whose keys are found in environment variables.
+
+use super::address;
+use super::{ADAPTER, Environment, Found, Offer};
+
+/// A vendor with an endpoint that speaks chat completions.
+pub(super) struct Vendor {
+    /// What its source is called.
+    pub(super) name: &'static str,
+    /// Where its key may stand; the first one that is set counts.
+    pub(super) key_variables: &'static [&'static str],
+    /// The variable with another address for its API, which the vendor's own programs read as well.
+    address_variable: Option<&'static str>,
+    /// What is behind the address in `address_variable`, where that is not the endpoint's own.
+    behind: &'static str,
+    base_url: &'static str,
+    model: &'static str,
+    options: &'static [(&'static str, &'static str)],
+}
+
+const fn vendor(
+    name: &'static str,
+    key_variables: &'static [&'static str],
+    base_url: &'static str,
+    model: &'static str,
+) -> Vendor {
+    Vendor { name, key_variables, address_variable: None, behind: "", base_url, model, options: &[] }
+}
+
+/// All vendors, in the order in which they are offered.
+pub(super) const VENDORS: &[Vendor] = &[
+    Vendor {
+        address_variable: Some("DEEPSEEK_BASE_URL"),
+        options: &[("thinking", "off")],
+        ..vendor("deepseek", &["DEEPSEEK_API_KEY"], "https://api.deepseek.com", "deepseek-v4-flash")
+    },
+    Vendor {
+        address_variable: Some("OPENAI_BASE_URL"),
+        ..vendor("openai", &["OPENAI_API_KEY"], "https://api.openai.com/v1", "gpt-5-mini")
+    },
+    // Its programs put the version into the path, so the variable has an address without one.
+    Vendor {
+        address_variable: Some("ANTHROPIC_BASE_URL"),
+        behind: "/v1",
+        ..vendor("anthropic", &["ANTHROPIC_API_KEY"], "https://api.anthropic.com/v1", "claude-haiku-4-5")
+    },
+    vendor(
+        "gemini",
+        &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+        "https://generativelanguage.googleapis.com/v1beta/openai",
+        "gemini-2.5-flash",
+    ),
+    vendor("openrouter", &["OPENROUTER_API_KEY"], "https://openrouter.ai/api/v1", "openrouter/auto"),
+    vendor("moonshot", &["MOONSHOT_API_KEY"], "https://api.moonshot.cn/v1", "moonshot-v1-auto"),
+    vendor("zhipu", &["ZHIPUAI_API_KEY", "ZHIPU_API_KEY"], "https://open.bigmodel.cn/api/paas/v4", "glm-4.5-flash"),
+    vendor("dashscope", &["DASHSCOPE_API_KEY"], "https://dashscope.aliyuncs.com/compatible-mode/v1", "qwen-plus"),
+    vendor("siliconflow", &["SILICONFLOW_API_KEY"], "https://api.siliconflow.cn/v1", "deepseek-ai/DeepSeek-V3"),
+    vendor("groq", &["GROQ_API_KEY"], "https://api.groq.com/openai/v1", "llama-3.3-70b-versatile"),
+    // It refuses requests with fields that it does not know, and `stream_options` is one.
+    Vendor {
+        options: &[("stream_usage", "off")],
+        ..vendor("mistral", &["MISTRAL_API_KEY"], "https://api.mistral.ai/v1", "mistral-small-latest")
+    },
+    vendor("xai", &["XAI_API_KEY"], "https://api.x.ai/v1", "grok-4"),
+];
+
+impl Vendor {
+    /// The variable that holds a usable key, and the key. What is set and can't be used is told in `notes`.
+    pub(super) fn key(&self, environment: Environment, notes: &mut Vec<String>) -> Option<(&'static str, String)> {
+        for variable in self.key_variables {
+            let Some(text) = environment(variable) else { continue };
+            let key = text.trim();
+            if key.is_empty() {
+                notes.push(format!("the environment variable {variable} is set and empty, so there is no key in it"));
+            } else if key.chars().all(|c| c.is_ascii_graphic()) {
+                return Some((variable, key.to_owned()));
+            } else {
+                notes.push(format!(
+                    "the environment variable {variable} holds spaces or characters that no key has; set it again"
+                ));
+            }
+        }
+        None
+    }
+
+    fn offer(&self, variable: &'static str, environment: Environment) -> Result<Offer, String> {
+        let given = self.address_variable.and_then(|name| Some((name, environment(name)?)));
+        let base_url = match given.filter(|(_, url)| !url.trim().is_empty()) {
+            None => self.base_url.to_owned(),
+            // The key is never sent to the vendor's usual address where another one is meant.
+            Some((name, url)) => {
+                let url = address::usable(url.trim()).ok_or_else(|| {
+                    format!(
+                        "the key in {variable} is not offered: the environment variable {name} has to hold an address \
+                         that begins with http:// or https://, without a password"
+                    )
+                })?;
+                if url.ends_with(self.behind) { url } else { format!("{url}{}", self.behind) }
+            }
+        };
+        Ok(Offer {
+            name: self.name.to_owned(),
+            adapter: ADAPTER.to_owned(),
+            base_url,
+            model: self.model.to_owned(),
+            models: None,
+            options: self.options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+            found_in: format!("environment variable {variable}"),
+            needs_key: true,
+        })
+    }
+}
+
+/// What the environment has keys for.
+pub(super) fn look(environment: Environment) -> Found {
+    let mut found = Found::default();
+    for vendor in VENDORS {
+        let Some((variable, _)) = vendor.key(environment, &mut found.notes) else { continue };
+        match vendor.offer(variable, environment) {
+            Ok(offer) => found.offers.push(offer),
+            Err(note) => found.notes.push(note),
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deepseek_key_is_offered_with_the_flash_model_that_does_not_think() {
+        let found = look(|name| (name == "DEEPSEEK_API_KEY").then(|| " sk-1\n".to_owned()));
+        assert!(found.notes.is_empty(), "{:?}", found.notes);
+        let [offer] = found.offers.as_slice() else { panic!("{:?}", found.offers) };
+        assert_eq!((&*offer.name, &*offer.model), ("deepseek", "deepseek-v4-flash"));
+        assert_eq!(offer.base_url, "https://api.deepseek.com");
+        assert_eq!(offer.options.get("thinking").map(String::as_str), Some("off"));
+        assert_eq!(offer.found_in, "environment variable DEEPSEEK_API_KEY");
+        assert!(!format!("{offer:?}").contains("sk-1"));
+    }
+
+    #[test]
+    fn an_address_in_the_environment_is_used_and_one_that_cannot_be_used_keeps_the_key_at_home() {
+        let found = look(|name| match name {
+            "ANTHROPIC_API_KEY" | "OPENAI_API_KEY" => Some("k".to_owned()),
+            "ANTHROPIC_BASE_URL" => Some("http://proxy.home:8000/".to_owned()),
+            "OPENAI_BASE_URL" => Some("http://me:secret@proxy.home".to_owned()),
+            _ => None,
+        });
+        let urls: Vec<&str> = found.offers.iter().map(|offer| &*offer.base_url).collect();
+        assert_eq!(urls, ["http://proxy.home:8000/v1"]);
+        let [note] = found.notes.as_slice() else { panic!("{:?}", found.notes) };
+        assert!(note.contains("OPENAI_BASE_URL") && !note.contains("secret"), "{note}");
+    }
+
+    #[test]
+    fn keys_that_are_empty_or_broken_are_told_and_the_next_variable_is_read() {
+        let found = look(|name| match name {
+            "GEMINI_API_KEY" => Some("  ".to_owned()),
+            "GOOGLE_API_KEY" => Some("AIza".to_owned()),
+            "XAI_API_KEY" => Some("two words".to_owned()),
+            _ => None,
+        });
+        let names: Vec<&str> = found.offers.iter().map(|offer| &*offer.name).collect();
+        assert_eq!(names, ["gemini"]);
+        assert_eq!(found.offers[0].found_in, "environment variable GOOGLE_API_KEY");
+        assert!(found.notes[0].contains("GEMINI_API_KEY") && found.notes[1].contains("XAI_API_KEY"));
+        assert!(!found.notes[1].contains("two words"));
+    }
+
+    #[test]
+    fn every_vendor_has_a_name_and_an_address_of_its_own() {
+        let mut names: Vec<&str> = VENDORS.iter().map(|vendor| vendor.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), VENDORS.len());
+        for vendor in VENDORS {
+            assert_eq!(address::usable(vendor.base_url).as_deref(), Some(vendor.base_url));
+        }
+    }
+}
