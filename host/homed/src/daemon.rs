@@ -86,6 +86,7 @@ impl Daemon {
         let level = stores.settings.text("core.log.level").unwrap_or_else(|_| "info".to_owned());
         logging::start(home, &level, quiet);
         tracing::info!(version = env!("CARGO_PKG_VERSION"), home = %home.display(), "starting");
+        stores.log_remarks();
         let listen = match listen {
             Some(listen) => listen,
             None => stores.settings.text("core.gateway.listen")?,

@@ -137,7 +137,7 @@ impl Inner {
     }
 
     async fn begin(&self) -> Result<Present, AgentError> {
-        let Stores { settings, secrets, sources, bindings, grants, journal } = self.stores.clone();
+        let Stores { settings, secrets, sources, bindings, grants, journal, .. } = self.stores.clone();
         let runtime = Runtime::new(homeagent_runtime::Parts {
             settings: settings.clone(),
             grants,

@@ -10,6 +10,7 @@ use crate::daemon::StartError;
 /// What is kept. Clones share it.
 #[derive(Clone)]
 pub(crate) struct Stores {
+    database: Database,
     pub(crate) settings: Settings,
     pub(crate) secrets: Secrets,
     pub(crate) sources: Sources,
@@ -29,6 +30,14 @@ impl Stores {
             grants: Grants::open(&database)?,
             journal: Journal::open(&database)?,
             secrets,
+            database,
         })
+    }
+
+    /// Logs what was found while they were opened, when there was no log yet.
+    pub(crate) fn log_remarks(&self) {
+        for remark in self.database.take_remarks() {
+            tracing::warn!("{remark}");
+        }
     }
 }

@@ -56,18 +56,32 @@ pub struct Bindings {
 }
 
 impl Bindings {
-    /// Reads all bindings.
+    /// Reads all bindings. A damaged one, or one to a role there is not, counts as not made: see
+    /// [`Database::take_remarks`].
     ///
     /// # Errors
     ///
     /// What the database answers.
     pub fn open(database: &Database) -> Result<Self, BindingError> {
         database.migrate("bindings", MIGRATIONS)?;
-        let known = database.read("reading the role bindings", |connection| {
-            let mut statement = connection.prepare("SELECT namespace, user, role FROM bindings")?;
-            let rows = statement.query_map([], |row| Ok(((row.get(0)?, row.get(1)?), row.get(2)?)))?;
-            rows.collect()
-        })?;
+        let rows = database.read_rows(
+            "reading the role bindings",
+            "SELECT namespace, user, role FROM bindings",
+            ("a person's role", "the person is a stranger until they are bound again"),
+            |row| Ok(((row.get(0)?, row.get(1)?), row.get(2)?)),
+        )?;
+        let mut known: BTreeMap<(String, String), String> = rows.into_iter().collect();
+        known.retain(|(namespace, user), role| {
+            let sound = ROLES.contains(&role.as_str());
+            if !sound {
+                database.remark(format!(
+                    "the stored role \"{}\" of \"{user}\" on {namespace} is none; the person is a stranger until they \
+                     are bound again",
+                    role.escape_debug(),
+                ));
+            }
+            sound
+        });
         Ok(Self { database: database.clone(), known: Arc::new(RwLock::new(known)) })
     }
 

@@ -40,23 +40,27 @@ pub struct Grants {
 }
 
 impl Grants {
-    /// Reads all grants. One whose detail is damaged counts as not given, and is logged.
+    /// Reads all grants. A damaged one counts as not given: see [`Database::take_remarks`].
     ///
     /// # Errors
     ///
     /// What the database answers.
     pub fn open(database: &Database) -> Result<Self, DatabaseError> {
         database.migrate("grants", MIGRATIONS)?;
-        let rows = database.read("reading the grants", |connection| {
-            let mut statement = connection.prepare("SELECT plugin, capability, detail FROM grants")?;
-            let rows = statement.query_map([], |row| Ok(((row.get(0)?, row.get(1)?), row.get(2)?)))?;
-            rows.collect::<rusqlite::Result<Vec<((String, String), String)>>>()
-        })?;
+        let rows: Vec<((String, String), String)> = database.read_rows(
+            "reading the grants",
+            "SELECT plugin, capability, detail FROM grants",
+            ("a grant", "grant again what a plugin says it misses (waiter plugin list)"),
+            |row| Ok(((row.get(0)?, row.get(1)?), row.get(2)?)),
+        )?;
         let readable = |((plugin, capability), detail): ((String, String), String)| match serde_json::from_str(&detail)
         {
             Ok(detail) => Some(((plugin, capability), detail)),
             Err(error) => {
-                tracing::warn!(plugin, capability, %error, "stored grant is damaged and not used; grant it again");
+                database.remark(format!(
+                    "the stored grant of {capability} to the plugin {plugin} is damaged and not used ({error}); give it \
+                     again with: waiter plugin grant {plugin} {capability}"
+                ));
                 None
             }
         };

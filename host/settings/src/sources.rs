@@ -132,14 +132,17 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// Reads all sources. One whose row is damaged is left out, and that is logged.
+    /// Reads all sources. One whose row is damaged is left out: see [`Database::take_remarks`].
     ///
     /// # Errors
     ///
     /// What the database answers.
     pub fn open(database: &Database) -> Result<Self, SourceError> {
         database.migrate("sources", MIGRATIONS)?;
-        let known = database.read("reading the sources", read_all)?;
+        let (known, damaged) = database.read("reading the sources", read_all)?;
+        for sentence in damaged {
+            database.remark(sentence);
+        }
         Ok(Self {
             database: database.clone(),
             known: Arc::new(RwLock::new(known.into())),
@@ -259,7 +262,8 @@ impl Sources {
         write: impl FnOnce(&Connection) -> rusqlite::Result<usize>,
     ) -> Result<usize, SourceError> {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let (rows, all) =
+        // What is damaged was said when the sources were opened.
+        let (rows, (all, _)) =
             self.database.write(doing, |transaction| Ok((write(transaction)?, read_all(transaction)?)))?;
         *self.known.write().unwrap_or_else(PoisonError::into_inner) = all.into();
         if rows > 0 {
@@ -286,23 +290,27 @@ fn check(record: &SourceRecord) -> Result<(), SourceError> {
     Ok(())
 }
 
-fn read_all(connection: &Connection) -> rusqlite::Result<Vec<SourceRecord>> {
+/// The sources in order, and a sentence for each row that is damaged.
+fn read_all(connection: &Connection) -> rusqlite::Result<(Vec<SourceRecord>, Vec<String>)> {
     let mut statement = connection.prepare(
         "SELECT name, line, adapter, base_url, model, secret, options, position, enabled FROM sources
          ORDER BY position, name",
     )?;
     let mut rows = statement.query([])?;
-    let mut records = Vec::new();
+    let (mut records, mut damaged) = (Vec::new(), Vec::new());
     while let Some(row) = rows.next()? {
         match record(row) {
             Ok(record) => records.push(record),
             Err(error) => {
-                tracing::warn!(%error, "stored source is damaged and left out; add it again");
+                let name = row.get(0).unwrap_or_else(|_| "?".to_owned());
+                damaged.push(format!(
+                    "the stored source \"{name}\" is damaged and left out ({error}); add it again with: waiter source add"
+                ));
             }
         }
     }
     records.sort_by_key(|record| record.line);
-    Ok(records)
+    Ok((records, damaged))
 }
 
 fn record(row: &Row<'_>) -> rusqlite::Result<SourceRecord> {

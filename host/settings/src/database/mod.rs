@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, Row, Transaction, TransactionBehavior};
 
 pub use error::DatabaseError;
 
@@ -29,6 +29,8 @@ struct Shared {
     path: PathBuf,
     /// Serves the small stores of this crate. Whoever writes a lot (the journal) takes a connection of its own.
     connection: Mutex<Connection>,
+    /// The stores are opened before there is a log, since how much is logged stands in one of them.
+    remarks: Mutex<Vec<String>>,
 }
 
 impl std::fmt::Debug for Database {
@@ -47,9 +49,14 @@ impl Database {
     /// can't be made, [`DatabaseError::WriteAheadLog`] on a file system without shared memory.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, DatabaseError> {
         let path = path.as_ref().to_path_buf();
-        prepare_file(&path)?;
-        let connection = connect_writer(&path)?;
-        let database = Self { shared: Arc::new(Shared { path, connection: Mutex::new(connection) }) };
+        let mode = prepare_file(&path)?;
+        let connection = Mutex::new(connect_writer(&path)?);
+        let database = Self { shared: Arc::new(Shared { path, connection, remarks: Mutex::default() }) };
+        if let Some(mode) = mode {
+            let path = database.path().display();
+            database
+                .remark(format!("the database {path} was open to others (mode {mode:o}) and is closed to them now"));
+        }
         migrate::prepare(&database)?;
         Ok(database)
     }
@@ -82,6 +89,44 @@ impl Database {
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, DatabaseError> {
         work(&self.lock()).map_err(|source| self.error(doing, source))
+    }
+
+    /// Reads rows one by one. One that holds what can't be is left out with a remark, and so is kept from nobody else:
+    /// it stays in the file as it is. `what` names such a row in a few words, `remedy` says what to do about it.
+    pub(crate) fn read_rows<T>(
+        &self,
+        doing: &'static str,
+        sql: &str,
+        (what, remedy): (&str, &str),
+        read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, DatabaseError> {
+        let (whole, damaged) = self.read(doing, |connection| {
+            let mut statement = connection.prepare(sql)?;
+            let mut rows = statement.query([])?;
+            let (mut whole, mut damaged) = (Vec::new(), Vec::new());
+            while let Some(row) = rows.next()? {
+                match read(row) {
+                    Ok(value) => whole.push(value),
+                    Err(error) => damaged.push(error),
+                }
+            }
+            Ok((whole, damaged))
+        })?;
+        for error in damaged {
+            self.remark(format!("{what} in {} is damaged and not used ({error}); {remedy}", self.path().display()));
+        }
+        Ok(whole)
+    }
+
+    /// Notes, in a sentence, what was found while a store was opened.
+    pub(crate) fn remark(&self, sentence: String) {
+        self.shared.remarks.lock().unwrap_or_else(PoisonError::into_inner).push(sentence);
+    }
+
+    /// What was found while the stores were opened, such as rows that are damaged: sentences for the log, each once.
+    #[must_use]
+    pub fn take_remarks(&self) -> Vec<String> {
+        std::mem::take(&mut *self.shared.remarks.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Writes with the shared connection in one transaction, which is on the disk when this returns. When `work`
@@ -144,8 +189,9 @@ impl Database {
     }
 }
 
-/// SQLite gives its side files the permissions of the main one, so that one is made first, and closed to others.
-fn prepare_file(path: &Path) -> Result<(), DatabaseError> {
+/// SQLite gives its side files the permissions of the main one, so that one is made first, and closed to others. Returns
+/// the permissions it had, where others had some.
+fn prepare_file(path: &Path) -> Result<Option<u32>, DatabaseError> {
     let failed =
         |doing| move |source| DatabaseError::File { path: path.to_path_buf(), doing, source: Arc::new(source) };
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
@@ -160,11 +206,11 @@ fn prepare_file(path: &Path) -> Result<(), DatabaseError> {
         .open(path)
         .map_err(failed("opening"))?;
     let mode = file.metadata().map_err(failed("examining"))?.permissions().mode();
-    if mode & 0o077 != 0 {
-        tracing::warn!(path = %path.display(), mode = format!("{:o}", mode & 0o777), "closing the database to others");
-        file.set_permissions(Permissions::from_mode(0o600)).map_err(failed("closing to others"))?;
+    if mode & 0o077 == 0 {
+        return Ok(None);
     }
-    Ok(())
+    file.set_permissions(Permissions::from_mode(0o600)).map_err(failed("closing to others"))?;
+    Ok(Some(mode & 0o777))
 }
 
 fn connect_writer(path: &Path) -> Result<Connection, DatabaseError> {

@@ -177,17 +177,17 @@ fn plugin() -> Vec<Declaration> {
         ),
         integer("core.plugin.log_lines_per_second", 200, (1, 100_000), "How many lines a plugin may log in a second")
             .counted_in("lines")
-            .restarting("plugins"),
+            .restarting("agent"),
         integer("core.plugin.queue", 256, (1, 1_000_000), "How many calls may wait for a plugin")
             .counted_in("calls")
-            .restarting("plugins"),
+            .restarting("agent"),
     ]
 }
 
 fn surfaces() -> Vec<Declaration> {
     vec![
         Declaration::new("core.gateway.listen", Kind::Address, "127.0.0.1:8686", "Where the API listens")
-            .restarting("gateway"),
+            .restarting("daemon"),
         integer("core.gateway.body_bytes", MIB, (KIB, GIB), "The largest request body the API reads")
             .counted_in("bytes"),
         Declaration::new(

@@ -74,18 +74,24 @@ impl Settings {
     /// [`Settings::list`] and its default used.
     pub fn open(database: &Database, secrets: &Secrets) -> Result<Self, SettingsError> {
         database.migrate("settings", MIGRATIONS)?;
-        let rows = database.read("reading the settings", |connection| {
-            let mut statement = connection.prepare("SELECT key, value FROM settings")?;
-            let rows = statement.query_map([], |row| Ok((row.get(0)?, stored_text(row.get_ref(1)?))))?;
-            rows.collect::<rusqlite::Result<Vec<(String, String)>>>()
-        })?;
+        let rows: Vec<(String, String)> = database.read_rows(
+            "reading the settings",
+            "SELECT key, value FROM settings",
+            ("a setting's key", "look through `waiter settings list`, and set what has to differ from its default"),
+            |row| Ok((row.get(0)?, stored_text(row.get_ref(1)?))),
+        )?;
         let mut state = State::new(rows);
         for declaration in core_declarations() {
             declaration.check("core.")?;
             state.declare(declaration);
         }
-        for entry in state.entries().filter(|entry| entry.problem.is_some()) {
-            tracing::warn!(key = entry.declaration.key, problem = entry.problem, "stored setting ignored");
+        for entry in state.entries() {
+            if let Some(problem) = &entry.problem {
+                let key = &entry.declaration.key;
+                database.remark(format!(
+                    "the setting {key} has its default: {problem}; set it again with: waiter settings set {key} VALUE"
+                ));
+            }
         }
         Ok(Self {
             shared: Arc::new(Shared {

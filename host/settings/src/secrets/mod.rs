@@ -72,11 +72,12 @@ impl Secrets {
     pub fn open(database: &Database, home: impl AsRef<Path>) -> Result<Self, SecretsError> {
         let home = home.as_ref().to_path_buf();
         database.migrate("secrets", MIGRATIONS)?;
-        let rows = database.read("reading the secrets", |connection| {
-            let mut statement = connection.prepare("SELECT name, nonce, sealed FROM secrets")?;
-            let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-            rows.collect::<rusqlite::Result<Vec<(String, Vec<u8>, Vec<u8>)>>>()
-        })?;
+        let rows: Vec<(String, Vec<u8>, Vec<u8>)> = database.read_rows(
+            "reading the secrets",
+            "SELECT name, nonce, sealed FROM secrets",
+            ("a secret's name", "set the secret again that is found missing"),
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+        )?;
         let key = Key::read(&home)?;
         if key.is_none() && !rows.is_empty() {
             return Err(SecretsError::KeyMissing { path: key::path(&home), count: rows.len() });
@@ -84,7 +85,7 @@ impl Secrets {
         let open = |(name, nonce, sealed): (String, Vec<u8>, Vec<u8>)| {
             let secret = key.as_ref()?.decrypt(&name, &nonce, &sealed);
             if let Err(error) = &secret {
-                tracing::warn!(name, "{error}");
+                database.remark(error.to_string());
             }
             Some((name, secret.ok()))
         };

@@ -29,3 +29,24 @@ fn only_known_roles_and_somebody() {
     assert!(matches!(bindings.bind("qq", "1", "admin"), Err(BindingError::UnknownRole { .. })));
     assert!(matches!(bindings.bind("qq", "", "owner"), Err(BindingError::Nobody)));
 }
+
+#[test]
+fn a_damaged_binding_gives_no_role_and_is_said() {
+    let home = Home::new();
+    let bindings = Bindings::open(&home.database()).expect("opens");
+    for user in ["good", "ranked", "torn"] {
+        bindings.bind("qq", user, "member").expect("binds");
+    }
+    home.tamper(
+        "UPDATE bindings SET role = 'emperor' WHERE user = 'ranked';
+         UPDATE bindings SET role = CAST(x'ff6d' AS TEXT) WHERE user = 'torn'",
+    );
+    let database = home.database();
+    let bindings = Bindings::open(&database).expect("opens");
+    assert_eq!(bindings.role_of("qq", "good").as_deref(), Some("member"));
+    assert_eq!((bindings.role_of("qq", "ranked"), bindings.role_of("qq", "torn")), (None, None));
+    let remarks = database.take_remarks();
+    assert!(remarks.iter().any(|remark| remark.contains("emperor") && remark.contains("ranked")), "{remarks:?}");
+    assert_eq!(remarks.len(), 2, "{remarks:?}");
+    assert!(database.take_remarks().is_empty(), "each is said once");
+}

@@ -33,11 +33,21 @@ fn grants_are_given_replaced_and_taken() {
 }
 
 #[test]
-fn a_damaged_grant_gives_nothing() {
+fn a_damaged_grant_gives_nothing_and_is_said() {
     let home = Home::new();
-    let home = home;
-    Grants::open(&home.database()).expect("opens").grant("web", "http", json!({})).expect("grants");
-    home.tamper("UPDATE grants SET detail = '{\"hosts\": '");
     let grants = Grants::open(&home.database()).expect("opens");
-    assert_eq!(grants.detail("web", "http"), None);
+    for plugin in ["web", "torn", "good"] {
+        grants.grant(plugin, "http", json!({})).expect("grants");
+    }
+    home.tamper(
+        "UPDATE grants SET detail = '{\"hosts\": ' WHERE plugin = 'web';
+         UPDATE grants SET detail = CAST(x'fffe' AS TEXT) WHERE plugin = 'torn'",
+    );
+    let database = home.database();
+    let grants = Grants::open(&database).expect("opens");
+    assert_eq!((grants.detail("web", "http"), grants.detail("torn", "http")), (None, None));
+    assert_eq!(grants.detail("good", "http"), Some(json!({})));
+    let remarks = database.take_remarks();
+    assert!(remarks.iter().any(|remark| remark.contains("waiter plugin grant web http")), "{remarks:?}");
+    assert_eq!(remarks.len(), 2, "{remarks:?}");
 }

@@ -41,7 +41,7 @@ fn defaults_are_the_documented_ones() {
     assert!((settings.number("core.model.temperature").expect("declared") - 0.7).abs() < 1e-9);
     assert_eq!(settings.text("core.gateway.listen").expect("declared"), "127.0.0.1:8686");
     let listen = settings.entry("core.gateway.listen").expect("declared");
-    assert_eq!(listen.declaration.applies, Applies::Restart("gateway".into()));
+    assert_eq!(listen.declaration.applies, Applies::Restart("daemon".into()));
 }
 
 #[test]
