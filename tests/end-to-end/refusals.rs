@@ -78,5 +78,5 @@ async fn settings_are_listed_set_and_checked() {
     assert!(wrong.stderr.contains("core.agent.rounds"), "{}", wrong.stderr);
     let unknown = daemon.waiter(&["settings", "set", "core.agent.ruonds", "3"]).await;
     assert!(unknown.stderr.contains("core.agent.rounds"), "the nearest key is named: {}", unknown.stderr);
-    assert!(daemon.waiter(&["settings"]).await.ok().contains("core.model.temperature"));
+    assert!(daemon.waiter(&["settings", "list", "core.model"]).await.ok().contains("temperature"));
 }

@@ -56,7 +56,7 @@ async fn answer(request: Request<Incoming>, counter: Arc<AtomicU64>) -> Result<R
     let last = asked["messages"].as_array().and_then(|messages| messages.last()).cloned().unwrap_or_default();
     let wants_tool = last["role"] == "user" && last["content"].as_str().is_some_and(|text| text.contains(USE_A_TOOL));
     let (delta, finish) = if wants_tool {
-        let function = json!({ "name": "calc", "arguments": "{\"expression\":\"17 * 23\"}" });
+        let function = json!({ "name": "mul", "arguments": "{\"a\":17,\"b\":23}" });
         (json!({ "tool_calls": [{ "index": 0, "id": "c1", "type": "function", "function": function }] }), "tool_calls")
     } else {
         (json!({ "role": "assistant", "content": "Hello! What can I do for you?" }), "stop")
