@@ -77,28 +77,34 @@ impl Home {
     pub(crate) async fn start_with(self: &Arc<Self>, environment: &[(&str, &str)]) -> Daemon {
         let mut command = self.homed();
         command.envs(environment.iter().copied());
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("homed can be started");
-        let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
-        let mut errors = child.stderr.take().expect("it is piped");
-        let Ok(Some(line)) = lines.next_line().await else {
-            let mut text = String::new();
-            drop(errors.read_to_string(&mut text).await);
-            panic!("homed ended before it was ready:\n{text}");
-        };
-        let base = line.strip_prefix("homed ready ").unwrap_or_else(|| panic!("{line}")).to_owned();
-        // Read for as long as it runs, so that a full pipe never holds it up.
-        tokio::spawn(async move { while matches!(lines.next_line().await, Ok(Some(_))) {} });
-        let log = watch::Sender::new(String::new());
-        let logged = log.subscribe();
-        tokio::spawn(async move {
-            let mut lines = BufReader::new(errors).lines();
-            while let Ok(Some(line)) = lines.next_line().await {
-                log.send_modify(|log| log.extend([&line, "\n"]));
-            }
-        });
-        let token = std::fs::read_to_string(self.path().join("api-token")).expect("it is made at the start");
-        Daemon { child, base, token: token.trim().to_owned(), home: Arc::clone(self), log: logged }
+        start(command, Arc::clone(self), |_| self.path().to_owned()).await
     }
+}
+
+/// Starts a daemon with this command; `seen` tells from its process where its data folder is from here.
+pub(crate) async fn start(mut command: Command, home: Arc<Home>, seen: impl FnOnce(u32) -> PathBuf) -> Daemon {
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("homed can be started");
+    let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
+    let errors = child.stderr.take().expect("it is piped");
+    // Both are read for as long as it runs, so that a full pipe never holds it up.
+    let log = watch::Sender::new(String::new());
+    let mut logged = log.subscribe();
+    tokio::spawn(async move {
+        let mut lines = BufReader::new(errors).lines();
+        while let Ok(Some(line)) = lines.next_line().await {
+            log.send_modify(|log| log.extend([&line, "\n"]));
+        }
+    });
+    let Ok(Some(line)) = lines.next_line().await else {
+        // Its end ends the log.
+        while logged.changed().await.is_ok() {}
+        panic!("homed ended before it was ready:\n{}", *logged.borrow());
+    };
+    let base = line.strip_prefix("homed ready ").unwrap_or_else(|| panic!("{line}")).to_owned();
+    tokio::spawn(async move { while matches!(lines.next_line().await, Ok(Some(_))) {} });
+    let folder = seen(child.id().expect("it runs"));
+    let token = std::fs::read_to_string(folder.join("api-token")).expect("it is made at the start");
+    Daemon { child, base, token: token.trim().to_owned(), folder, home, log: logged }
 }
 
 /// A running daemon. Killed when it is dropped.
@@ -106,6 +112,8 @@ pub(crate) struct Daemon {
     pub(crate) child: Child,
     pub(crate) base: String,
     pub(crate) token: String,
+    /// The data folder, as it is found from here.
+    pub(crate) folder: PathBuf,
     pub(crate) home: Arc<Home>,
     log: watch::Receiver<String>,
 }
@@ -149,7 +157,7 @@ impl Daemon {
 
     pub(crate) async fn waiter_with(&self, args: &[&str], environment: &[(&str, &str)]) -> Said {
         let mut command = Command::new(waiter());
-        command.arg("--home").arg(self.home.path()).args(args).envs(environment.iter().copied());
+        command.arg("--home").arg(&self.folder).args(args).envs(environment.iter().copied());
         let output = command.stdin(Stdio::null()).kill_on_drop(true).output().await.expect("waiter can be started");
         Said {
             stdout: String::from_utf8(output.stdout).expect("it prints UTF-8"),

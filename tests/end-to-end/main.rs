@@ -2,6 +2,7 @@
 //! socket, and the clients people use.
 
 mod agent_life;
+mod bad_input;
 mod chat;
 mod crash;
 mod daemon;

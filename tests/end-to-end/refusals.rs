@@ -18,27 +18,6 @@ async fn a_second_daemon_on_a_home_is_refused_with_the_firsts_number() {
 }
 
 #[tokio::test]
-async fn a_port_in_use_and_a_home_that_is_a_file_are_said_in_a_sentence() {
-    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let address = taken.local_addr().expect("it has one").to_string();
-    let home = Home::new();
-    let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_homed"));
-    command.args(["run", "--listen", &address, "--home"]).arg(home.path());
-    let refused = command.output().await.expect("it can be started");
-    assert!(!refused.status.success());
-    let words = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(words.contains(&address) && !words.contains("panicked"), "{words}");
-
-    let file = home.path().join("file");
-    std::fs::write(&file, "x").expect("the folder takes files");
-    let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_homed"));
-    command.args(["run", "--listen", "127.0.0.1:0", "--home"]).arg(&file);
-    let refused = command.output().await.expect("it can be started");
-    let words = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(!refused.status.success() && words.contains("file") && !words.contains("panicked"), "{words}");
-}
-
-#[tokio::test]
 async fn the_api_wants_the_token_and_a_host_of_its_own() {
     let (daemon, _vendor) = with_vendor().await;
     assert_eq!(daemon.get("/api/v1/ping").await.0, 200);

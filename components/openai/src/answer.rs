@@ -63,7 +63,8 @@ impl Reader {
             self.event(&event, deltas);
         }
         if !any {
-            self.fail(FailureClass::Protocol, "the answer is not JSON", deltas);
+            let fault = if body.trim().is_empty() { "the answer is empty" } else { "the answer is not JSON" };
+            self.fail(FailureClass::Protocol, fault, deltas);
         }
     }
 

@@ -77,7 +77,7 @@ impl Core {
     /// All turns that run, the oldest first.
     pub(crate) fn turns(&self) -> Vec<Arc<Control>> {
         let mut turns: Vec<Arc<Control>> = self.running().values().cloned().collect();
-        turns.sort_by_key(|turn| turn.started_at);
+        turns.sort_by_key(|turn| turn.began);
         turns
     }
 

@@ -126,7 +126,11 @@ async fn take(
     match accepted {
         Err(error) => {
             tracing::error!(%error, "an input could not be journaled, so it was not taken");
-            return Err(CallError::Other(format!("the input was not taken: {error}")));
+            let text = format!("the input was not taken: {error}");
+            return Err(match error {
+                JournalError::Database(_) => CallError::NotStored(text),
+                _ => CallError::Other(text),
+            });
         }
         Ok(Acceptance::Duplicate { input_id }) => return Ok(Accepted { input: input_id, duplicate: true }),
         Ok(Acceptance::Accepted { .. }) => {}

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use homeagent_types::{Conversation, Input, Principal, Role, Timestamp, now};
 use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
 
 use crate::queue::Queued;
 use crate::sending::Reply;
@@ -40,7 +41,10 @@ pub(crate) struct Control {
     /// What the turn has said, for those who speak in its name.
     reply: OnceLock<Arc<Mutex<Reply>>>,
     pub(crate) conversation: Conversation,
+    /// For people; the clock may be set meanwhile.
     pub(crate) started_at: Timestamp,
+    /// What turns are ordered by.
+    pub(crate) began: Instant,
     /// Set once.
     stop: watch::Sender<Option<Stop>>,
     inner: Mutex<Inner>,
@@ -76,6 +80,7 @@ impl Control {
             reply: OnceLock::new(),
             conversation,
             started_at: now(),
+            began: Instant::now(),
             stop: watch::Sender::new(None),
             inner: Mutex::new(inner),
             mail_arrived: Notify::new(),

@@ -1,6 +1,7 @@
 //! What a model is shown, in an order that stays the same from call to call: persona, rules, tools sorted by name,
 //! history; what changes comes last.
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
@@ -8,8 +9,6 @@ use std::time::SystemTime;
 use homeagent_types::model::{ContentPart, Message, ModelMedia, Prompt, ToolChoice, ToolSpec};
 use homeagent_types::{Input, Media, MediaSource, Payload, Peer};
 use sha2::{Digest, Sha256};
-
-use crate::config::prefix;
 
 const DEFAULT_PERSONA: &str = include_str!("personal.md");
 const RULES: &str = include_str!("rules.md");
@@ -44,21 +43,40 @@ impl Persona {
     /// The text as it stands in the file. Where it can't be read, the last one that could.
     pub(crate) fn text(&self) -> String {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let stamp = std::fs::metadata(&self.path).and_then(|meta| Ok((meta.modified()?, meta.len())));
+        let stamp = std::fs::metadata(&self.path).and_then(|meta| match meta.is_file() {
+            true => Ok((meta.modified()?, meta.len())),
+            // Reading from a pipe would hold up the turn for ever.
+            false => Err(std::io::Error::other("it is not a file")),
+        });
         match stamp {
             Ok(stamp) if known.stamp == Some(stamp) => {}
-            Ok(stamp) => match std::fs::read_to_string(&self.path) {
+            Ok(stamp) => match self.read() {
                 Ok(text) => {
-                    if text.len() > PERSONA_BYTES {
-                        tracing::warn!(bytes = text.len(), most = PERSONA_BYTES, "personal.md is cut: it is too long");
+                    if stamp.1 > PERSONA_BYTES as u64 {
+                        tracing::warn!(bytes = stamp.1, most = PERSONA_BYTES, "personal.md is cut: it is too long");
                     }
-                    *known = Known { stamp: Some(stamp), text: prefix(&text, PERSONA_BYTES).to_owned() };
+                    *known = Known { stamp: Some(stamp), text };
                 }
                 Err(error) => tracing::warn!(%error, path = %self.path.display(), "personal.md can't be read"),
             },
             Err(error) => tracing::warn!(%error, path = %self.path.display(), "personal.md can't be read"),
         }
         if known.stamp.is_none() { DEFAULT_PERSONA.to_owned() } else { known.text.clone() }
+    }
+
+    /// As much of the file as may be used.
+    fn read(&self) -> std::io::Result<String> {
+        let mut bytes = Vec::new();
+        std::fs::File::open(&self.path)?.take(PERSONA_BYTES as u64).read_to_end(&mut bytes)?;
+        String::from_utf8(bytes).or_else(|error| {
+            let whole = error.utf8_error();
+            // The limit may have gone through the middle of a character.
+            let cut = whole
+                .error_len()
+                .is_none()
+                .then(|| String::from_utf8_lossy(&error.as_bytes()[..whole.valid_up_to()]).into_owned());
+            cut.ok_or_else(|| std::io::Error::other(whole))
+        })
     }
 }
 

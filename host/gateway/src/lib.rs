@@ -6,6 +6,7 @@
 //! The gateway decides nothing about plugins, turns or models: it checks who asks, reads what is asked, hands it to the
 //! part that knows, and writes the answer as JSON.
 
+mod connections;
 mod core;
 mod extract;
 mod guard;
@@ -127,7 +128,8 @@ impl Gateway {
     #[must_use]
     pub fn serve(doors: Doors, parts: Parts) -> Self {
         let Doors { unix, seat, token, tcp, addr } = doors;
-        let house = House { stopping: CancellationToken::new(), tasks: TaskTracker::new() };
+        let house =
+            House { stopping: CancellationToken::new(), tasks: TaskTracker::new(), settings: parts.settings.clone() };
         let core = Arc::new(core::Core {
             parts,
             token,

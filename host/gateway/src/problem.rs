@@ -66,6 +66,12 @@ impl Problem {
         problem.hint("`waiter agent start` starts it")
     }
 
+    /// The connection makes room for another one.
+    pub(crate) fn closing() -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "this connection was idle for too long and is being closed")
+            .hint("send the request again on another one")
+    }
+
     /// Something failed that is not the client's doing.
     pub fn internal(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, detail)
@@ -110,6 +116,7 @@ impl From<CallError> for Problem {
             CallError::Busy => StatusCode::TOO_MANY_REQUESTS,
             CallError::NotLive | CallError::Retryable => StatusCode::SERVICE_UNAVAILABLE,
             CallError::Timeout => StatusCode::GATEWAY_TIMEOUT,
+            CallError::NotStored(_) => StatusCode::INSUFFICIENT_STORAGE,
             CallError::Other(_) => StatusCode::INTERNAL_SERVER_ERROR,
         };
         let mut problem = Self::new(status, error.to_string());
@@ -186,7 +193,9 @@ fn secrets_problem(error: &SecretsError) -> Problem {
 
 fn database_problem(error: &DatabaseError) -> Problem {
     let status = match error {
-        DatabaseError::DiskFull { .. } => StatusCode::INSUFFICIENT_STORAGE,
+        DatabaseError::DiskFull { .. } | DatabaseError::ReadOnly { .. } | DatabaseError::Disk { .. } => {
+            StatusCode::INSUFFICIENT_STORAGE
+        }
         DatabaseError::Busy { .. } => StatusCode::SERVICE_UNAVAILABLE,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     };
@@ -214,6 +223,7 @@ mod tests {
             (CallError::Busy, 429, "busy"),
             (CallError::Timeout, 504, "timeout"),
             (CallError::Retryable, 503, "retryable"),
+            (CallError::NotStored("no".into()), 507, "not-stored"),
             (CallError::Other("no".into()), 500, "other"),
         ];
         for (error, status, name) in cases {

@@ -5,23 +5,28 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::response::IntoResponse as _;
 use axum::{Extension, Router};
+use homeagent_settings::Settings;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::Problem;
+use crate::connections::{Connections, Place};
 use crate::guard::Door;
-
-/// How many connections each listener holds at once; further ones wait.
-const CONNECTIONS: usize = 256;
 
 /// How long the head of a request may take to arrive, and how long an idle connection is kept.
 const HEAD: Duration = Duration::from_secs(30);
+
+/// How long a connection that has to make room may take to hand over what it has written.
+const PARTING: Duration = Duration::from_secs(1);
 
 /// How long to wait when the system is out of file descriptors.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -31,59 +36,80 @@ const PAUSE: Duration = Duration::from_millis(200);
 pub(crate) struct House {
     pub(crate) stopping: CancellationToken,
     pub(crate) tasks: TaskTracker,
+    pub(crate) settings: Settings,
 }
 
-/// Where connections come from, each with the router that its door has.
+/// Where connections come from, each with the entrance it comes in by.
 trait Arrivals: Send + Sync + 'static {
     type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
 
-    fn next(&self) -> impl Future<Output = io::Result<(Self::Stream, Router)>> + Send;
+    fn next(&self) -> impl Future<Output = io::Result<(Self::Stream, &Entrance)>> + Send;
+}
+
+/// What one kind of client finds.
+struct Entrance {
+    router: Router,
+    connections: Arc<Connections>,
+    /// Whoever finds all places taken by requests under way waits for one, and so does everybody behind them at the same
+    /// listener; otherwise they are turned away.
+    waits: bool,
+}
+
+impl Entrance {
+    fn new(router: &Router, settings: &Settings, door: Door) -> Self {
+        let connections = Connections::new(settings.clone());
+        let router = router.clone().layer(Extension(door)).layer(Extension(Arc::clone(&connections)));
+        Self { router, connections, waits: door != Door::Socket { owner: false } }
+    }
+
+    async fn place(&self) -> Option<Place> {
+        if self.waits { Some(self.connections.place().await) } else { self.connections.try_place() }
+    }
 }
 
 /// Connections over TCP.
 struct Network {
     listener: TcpListener,
-    router: Router,
+    entrance: Entrance,
 }
 
 impl Arrivals for Network {
     type Stream = TcpStream;
 
-    async fn next(&self) -> io::Result<(TcpStream, Router)> {
+    async fn next(&self) -> io::Result<(TcpStream, &Entrance)> {
         let (stream, _) = self.listener.accept().await?;
         // Small answers and pieces of streams go out at once.
         let _ = stream.set_nodelay(true);
-        Ok((stream, self.router.clone()))
+        Ok((stream, &self.entrance))
     }
 }
 
 /// Connections over the unix socket.
 struct Local {
     listener: UnixListener,
-    owners: Router,
-    strangers: Router,
+    owners: Entrance,
+    strangers: Entrance,
 }
 
 impl Arrivals for Local {
     type Stream = UnixStream;
 
-    async fn next(&self) -> io::Result<(UnixStream, Router)> {
+    async fn next(&self) -> io::Result<(UnixStream, &Entrance)> {
         let (stream, _) = self.listener.accept().await?;
-        let router = if is_owner(&stream) { &self.owners } else { &self.strangers };
-        let router = router.clone();
-        Ok((stream, router))
+        let entrance = if is_owner(&stream) { &self.owners } else { &self.strangers };
+        Ok((stream, entrance))
     }
 }
 
 impl House {
     pub(crate) fn serve_network(&self, listener: TcpListener, router: &Router) {
-        let router = router.clone().layer(Extension(Door::Network));
-        self.serve(Network { listener, router });
+        let entrance = Entrance::new(router, &self.settings, Door::Network);
+        self.serve(Network { listener, entrance });
     }
 
     pub(crate) fn serve_local(&self, listener: UnixListener, router: &Router) {
-        let door = |owner| router.clone().layer(Extension(Door::Socket { owner }));
-        self.serve(Local { listener, owners: door(true), strangers: door(false) });
+        let entrance = |owner| Entrance::new(router, &self.settings, Door::Socket { owner });
+        self.serve(Local { listener, owners: entrance(true), strangers: entrance(false) });
     }
 
     fn serve(&self, arrivals: impl Arrivals) {
@@ -92,22 +118,21 @@ impl House {
     }
 
     async fn accept_all(&self, arrivals: impl Arrivals) {
-        let seats = Arc::new(Semaphore::new(CONNECTIONS));
         loop {
             let next = async {
-                // The semaphore is never closed.
-                let seat = Arc::clone(&seats).acquire_owned().await.ok();
-                (seat, arrivals.next().await)
+                let (stream, entrance) = arrivals.next().await?;
+                Ok::<_, io::Error>(entrance.place().await.map(|place| (stream, entrance, place)))
             };
-            let (seat, arrived) = tokio::select! {
+            let arrived = tokio::select! {
                 () = self.stopping.cancelled() => return,
                 next = next => next,
             };
             match arrived {
-                Ok((stream, router)) => {
-                    let house = self.clone();
-                    self.tasks.spawn(async move { house.connection(stream, router, seat).await });
+                Ok(Some((stream, entrance, place))) => {
+                    let (house, router) = (self.clone(), entrance.router.clone());
+                    self.tasks.spawn(async move { house.connection(stream, router, place).await });
                 }
+                Ok(None) => tracing::debug!("a connection is turned away: there is no place for it"),
                 Err(error) => {
                     tracing::warn!(%error, "accepting a connection failed");
                     tokio::select! {
@@ -119,14 +144,23 @@ impl House {
         }
     }
 
-    async fn connection<S>(&self, stream: S, router: Router, _seat: Option<OwnedSemaphorePermit>)
+    async fn connection<S>(&self, stream: S, router: Router, place: Place)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
+        let place = Arc::new(place);
+        let router = TowerToHyperService::new(router);
+        let service = service_fn(|request: hyper::Request<Incoming>| {
+            let begun = place.begin().map(|work| (work, router.call(request)));
+            async {
+                let Some((work, answer)) = begun else { return Ok(Problem::closing().into_response()) };
+                answer.await.map(|response| work.until_written(response))
+            }
+        });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD)
-            .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router))
+            .serve_connection(TokioIo::new(stream), service)
             .with_upgrades();
         let mut connection = pin!(connection);
         let ended = tokio::select! {
@@ -135,6 +169,14 @@ impl House {
                 // The request at work is answered, then the connection ends.
                 connection.as_mut().graceful_shutdown();
                 connection.await
+            }
+            () = place.has_to_go() => {
+                if !place.has_served() {
+                    return;
+                }
+                // What is still being written of the last answer has a moment.
+                connection.as_mut().graceful_shutdown();
+                tokio::time::timeout(PARTING, connection).await.unwrap_or(Ok(()))
             }
         };
         if let Err(error) = ended {

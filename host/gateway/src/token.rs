@@ -12,6 +12,9 @@ const BYTES: usize = 32;
 /// A token somebody wrote by hand has to be hard to guess too.
 const SHORTEST: usize = 20;
 
+/// As much as is read of the file.
+const LONGEST: u64 = 64 * 1024;
+
 /// The digest of the token. Comparing digests tells a guesser nothing by the time it takes.
 #[derive(Clone)]
 pub(crate) struct Token([u8; 32]);
@@ -62,9 +65,14 @@ impl Token {
             .mode(0o600)
             .open(&path)
             .map_err(failed("opening"))?;
+        // Reading from a pipe, or a device, would never end.
+        let kind = file.metadata().map_err(failed("opening"))?;
+        if !kind.is_file() {
+            return Err(failed("opening")(io::Error::other("it is not a file")));
+        }
         close_to_others(&file, &path).map_err(failed("closing to others"))?;
         let mut text = String::new();
-        file.read_to_string(&mut text).map_err(failed("reading"))?;
+        (&mut file).take(LONGEST).read_to_string(&mut text).map_err(failed("reading"))?;
         // An empty file is what a crash before the first write leaves behind.
         if text.trim().is_empty() {
             text = random()?;

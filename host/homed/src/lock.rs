@@ -23,7 +23,7 @@ pub enum LockError {
         pid: String,
     },
     /// The lock's file.
-    #[error("{path} can't be used: {source}; the home folder must belong to you and be writable", path = path.display())]
+    #[error("{path} can't be used: {source}; see that the home folder belongs to you, is writable and has room", path = path.display())]
     File {
         /// The file.
         path: PathBuf,

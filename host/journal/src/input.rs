@@ -12,6 +12,10 @@ use crate::writer::{Failure, now_ms};
 /// How long a platform's id is remembered, in milliseconds: 30 days.
 const KEY_AGE_MS: i64 = 30 * 24 * 3600 * 1000;
 
+/// As many of the newest are remembered however old they seem to be: a clock that jumps ahead makes all of them old at
+/// once.
+const KEYS_KEPT: u32 = 4096;
+
 /// What became of an input that arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Acceptance {
@@ -91,7 +95,12 @@ fn find_earlier(
     let (None, Some((channel, platform_id))) = (&same, key) else {
         return Ok(same);
     };
-    connection.prepare_cached("DELETE FROM input_keys WHERE at_ms < ?1")?.execute([now_ms() - KEY_AGE_MS])?;
+    connection
+        .prepare_cached(
+            "DELETE FROM input_keys WHERE at_ms < ?1
+             AND at_ms < (SELECT at_ms FROM input_keys ORDER BY at_ms DESC LIMIT 1 OFFSET ?2)",
+        )?
+        .execute(params![now_ms() - KEY_AGE_MS, KEYS_KEPT - 1])?;
     let earlier = connection
         .prepare_cached("SELECT input FROM input_keys WHERE channel = ?1 AND platform_id = ?2")?
         .query_row([channel, platform_id], |row| row.get(0))

@@ -219,7 +219,7 @@ fn commit(connection: &Connection, database: &Database, tip: &watch::Sender<Seq>
             let _ = connection.execute_batch("ROLLBACK");
         }
         // One job too big for what is left of the disk must not take the small ones with it.
-        if matches!(error, DatabaseError::DiskFull { .. }) && group.len() > 1 {
+        if matches!(error, DatabaseError::DiskFull { .. } | DatabaseError::Disk { .. }) && group.len() > 1 {
             for job in group {
                 commit(connection, database, tip, vec![job]);
             }

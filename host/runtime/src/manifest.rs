@@ -32,6 +32,11 @@ pub const CAPABILITIES: [&str; 17] = [
 /// The largest `plugin.toml`, in bytes.
 pub(crate) const LARGEST_MANIFEST: u64 = 256 << 10;
 const MOST_SETTINGS: usize = 256;
+/// As much as is shown of a line that is wrong, in characters.
+const WIDEST_LINE: usize = 160;
+const TABLES: [&str; 4] = ["plugin", "wants", "limits", "settings"];
+const PLUGIN_KEYS: [&str; 4] = ["name", "version", "component", "kind"];
+const LIMIT_KEYS: [&str; 1] = ["memory_mib"];
 const SETTING_KEYS: [&str; 9] = ["type", "default", "description", "unit", "min", "max", "in", "choices", "applies"];
 
 /// A checked manifest.
@@ -101,17 +106,15 @@ impl Manifest {
         if text.len() as u64 > LARGEST_MANIFEST {
             return Err(refuse(format!("it has more than {LARGEST_MANIFEST} bytes")));
         }
-        let raw: RawManifest = toml::from_str(text).map_err(|error| refuse(error.to_string().trim_end().to_owned()))?;
+        // Some editors begin a file with a byte order mark.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let not_toml = |error: toml::de::Error| refuse(narrow(&error.to_string()));
+        check_keys(&toml::from_str(text).map_err(not_toml)?).map_err(refuse)?;
+        let raw: RawManifest = toml::from_str(text).map_err(not_toml)?;
         check_name(&raw.plugin.name).map_err(refuse)?;
         let component = raw.plugin.component;
         if component.is_empty() || component.contains(['/', '\\']) || component.starts_with('.') {
             return Err(refuse(format!("component = {component:?} must be the name of a file beside plugin.toml")));
-        }
-        for capability in raw.wants.keys() {
-            if !is_capability(capability) {
-                let known = CAPABILITIES.join(", ");
-                return Err(refuse(format!("[wants.{capability}] is no capability; there are {known}")));
-            }
         }
         if raw.settings.len() > MOST_SETTINGS {
             return Err(refuse(format!("it has {} settings; {MOST_SETTINGS} are the most", raw.settings.len())));
@@ -147,11 +150,33 @@ pub fn is_capability(name: &str) -> bool {
     CAPABILITIES.contains(&name)
 }
 
+/// What the parser says, with the lines that it shows cut to a width that can be read.
+fn narrow(text: &str) -> String {
+    let cut = |line: &str| line.chars().take(WIDEST_LINE).collect::<String>();
+    text.trim_end().lines().map(cut).collect::<Vec<_>>().join("\n")
+}
+
+/// Every key is known. Whether the tables are tables is seen when they are read.
+fn check_keys(manifest: &toml::Table) -> Result<(), String> {
+    known_keys("plugin.toml", manifest, &TABLES)?;
+    for (name, known) in [("plugin", &PLUGIN_KEYS[..]), ("wants", &CAPABILITIES), ("limits", &LIMIT_KEYS)] {
+        if let Some(table) = manifest.get(name).and_then(toml::Value::as_table) {
+            known_keys(&format!("[{name}]"), table, known)?;
+        }
+    }
+    Ok(())
+}
+
+fn known_keys(place: &str, table: &toml::Table, known: &[&str]) -> Result<(), String> {
+    let Some(unknown) = table.keys().find(|key| !known.contains(&key.as_str())) else { return Ok(()) };
+    let near = homeagent_settings::nearest(unknown, known.iter().copied());
+    let near = near.map_or_else(String::new, |near| format!("did you mean {near}? "));
+    Err(format!("{place} has the unknown key {unknown}; {near}there are {}", known.join(", ")))
+}
+
 /// One `[settings.<key>]` table.
 fn declaration(plugin: &str, key: &str, mut table: toml::Table) -> Result<Declaration, String> {
-    if let Some(unknown) = table.keys().find(|name| !SETTING_KEYS.contains(&name.as_str())) {
-        return Err(format!("[settings.{key}] has the unknown key {unknown}; there are {}", SETTING_KEYS.join(", ")));
-    }
+    known_keys(&format!("[settings.{key}]"), &table, &SETTING_KEYS)?;
     table.insert("key".into(), format!("{}{key}", homeagent_settings::plugin_prefix(plugin)).into());
     let mut value = serde_json::to_value(&table).map_err(|error| format!("[settings.{key}]: {error}"))?;
     if let Some(table) = value.as_object_mut() {

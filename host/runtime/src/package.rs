@@ -62,8 +62,12 @@ impl Origin {
             Origin::Installed(folder) => {
                 let path = folder.join("plugin.toml");
                 let bytes = read_bounded(&path, LARGEST_MANIFEST)?;
-                let text = String::from_utf8(bytes)
-                    .map_err(|error| PackageError::Unreadable { path, source: io::Error::other(error) })?;
+                let text = String::from_utf8(bytes).map_err(|error| {
+                    let good = error.utf8_error().valid_up_to();
+                    let line = error.as_bytes()[..good].iter().filter(|&&byte| byte == b'\n').count() + 1;
+                    let source = io::Error::other(format!("line {line} is not UTF-8; save it as UTF-8"));
+                    PackageError::Unreadable { path, source }
+                })?;
                 Manifest::parse(&folder.display().to_string(), &text)
             }
         }

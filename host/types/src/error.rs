@@ -39,6 +39,10 @@ pub enum CallError {
     /// to a message that may have been sent.
     #[error("the plugin was started anew before it answered; the call may be tried again")]
     Retryable,
+    /// It could not be put on the disk, so it was not taken; the text says why and what to do. To a component this is
+    /// an error in words.
+    #[error("{0}")]
+    NotStored(String),
     /// Anything else, in words.
     #[error("{0}")]
     Other(String),
@@ -55,6 +59,7 @@ impl CallError {
             CallError::Busy => "busy",
             CallError::Timeout => "timeout",
             CallError::Retryable => "retryable",
+            CallError::NotStored(_) => "not-stored",
             CallError::Other(_) => "other",
         }
     }

@@ -1,7 +1,9 @@
 //! Connections of the unix socket whose frames belong to the plugin that holds the listener.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
@@ -15,6 +17,7 @@ use serde::Deserialize;
 
 use super::chat::{conversation_name, owner};
 use crate::Problem;
+use crate::connections::Connections;
 use crate::core::{Core, Shared};
 use crate::extract::Asked;
 
@@ -40,6 +43,7 @@ pub(crate) struct Whose {
 /// `GET /channels/chat?conversation=NAME`.
 pub(crate) async fn chat(
     State(core): State<Shared>,
+    Extension(connections): Extension<Arc<Connections>>,
     Asked(whose): Asked<Whose>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Problem> {
@@ -48,6 +52,7 @@ pub(crate) async fn chat(
         Problem::new(StatusCode::UPGRADE_REQUIRED, rejection.body_text())
             .hint("this path speaks WebSocket; `waiter` is a client for it")
     })?;
+    let open = connections.stream()?;
     let meta = vec![("conversation".to_owned(), name.clone()), ("user".to_owned(), name.clone())];
     let principal = owner("cli", name);
     let live = core.live()?;
@@ -63,6 +68,7 @@ pub(crate) async fn chat(
     Ok(upgrade.on_upgrade(move |socket| async move {
         // Shutting down waits until the client was told.
         let _working = working;
+        let _open = open;
         relay(socket, slot, &core).await;
     }))
 }

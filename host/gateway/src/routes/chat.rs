@@ -4,19 +4,20 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::header::ACCEPT;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
-use futures::Stream;
+use axum::{Extension, Json};
+use futures::{Stream, StreamExt as _};
 use homeagent_agent::{Ask, Asked, TurnEvent, TurnResult};
 use homeagent_types::{Conversation, Principal, Role, Shown};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::Problem;
+use crate::connections::{Connections, OpenStream};
 use crate::core::Shared;
 use crate::extract::{Document, Named, Text};
 
@@ -37,6 +38,7 @@ pub(crate) struct Saying {
 /// end the turn.
 pub(crate) async fn chat(
     State(core): State<Shared>,
+    Extension(connections): Extension<Arc<Connections>>,
     headers: HeaderMap,
     Document(saying): Document<Saying>,
 ) -> Result<Response, Problem> {
@@ -46,12 +48,14 @@ pub(crate) async fn chat(
     let user = conversation_name(saying.conversation)?;
     let conversation = Conversation::person("api", &user);
     let ask = Ask::text(saying.text, conversation, owner("api", user));
+    // Before the question is taken: nobody could be told of it.
+    let open = wants_stream(&headers).then(|| connections.stream()).transpose()?;
     // A task of its own: either the question is taken, or it is not.
     let turns = Arc::clone(&core.live()?.turns);
     let asked = tokio::spawn(async move { turns.ask(ask).await });
     let asked = asked.await.map_err(|_| broke_off())??;
-    if wants_stream(&headers) {
-        return Ok(stream(events(asked)));
+    if let Some(open) = open {
+        return Ok(stream(events(asked), open));
     }
     Ok(Json(result(asked).await?).into_response())
 }
@@ -93,8 +97,15 @@ fn delta(shown: Shown) -> Event {
     event("delta", &json!({ "kind": kind, "text": text }))
 }
 
-/// A stream of events, with a comment now and then, so that proxies do not close one in which nothing happens.
-pub(super) fn stream(events: impl Stream<Item = Result<Event, Infallible>> + Send + 'static) -> Response {
+/// A stream of events, with a comment now and then, so that proxies do not close one in which nothing happens. It is
+/// counted as open for as long as the client has it.
+pub(super) fn stream(
+    events: impl Stream<Item = Result<Event, Infallible>> + Send + 'static,
+    open: OpenStream,
+) -> Response {
+    let events = events.inspect(move |_| {
+        let _held = &open;
+    });
     Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response()
 }
 

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
@@ -18,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::chat;
 use crate::Problem;
+use crate::connections::Connections;
 use crate::core::Shared;
 use crate::extract::Asked;
 use crate::ports::Change;
@@ -43,6 +45,7 @@ pub(crate) struct Wanted {
 /// only; a client that is too slow for them is told how many it missed.
 pub(crate) async fn follow(
     State(core): State<Shared>,
+    Extension(connections): Extension<Arc<Connections>>,
     headers: HeaderMap,
     Asked(wanted): Asked<Wanted>,
 ) -> Result<Response, Problem> {
@@ -61,7 +64,7 @@ pub(crate) async fn follow(
         settings: core.parts.settings.subscribe(),
         stopping: core.stopping.clone(),
     };
-    Ok(chat::stream(events(follower)))
+    Ok(chat::stream(events(follower), connections.stream()?))
 }
 
 fn last_event_id(headers: &HeaderMap) -> Result<Option<Seq>, Problem> {

@@ -41,8 +41,31 @@ async fn of_simultaneous_deliveries_one_counts() {
 }
 
 #[tokio::test]
-async fn platform_ids_are_forgotten_after_30_days() {
+async fn a_clock_that_jumps_a_year_ahead_or_back_makes_no_message_count_twice() {
     let (home, journal) = Home::new_journal();
+    let year = 365_i64 * 24 * 3600 * 1000;
+    for (id, jump) in [("back", year), ("ahead", -year)] {
+        journal.accept_input(CONVERSATION, id, Some(("qq", id)), json!({}), "family").await.expect("accepts");
+        let connection = home.database().writer().expect("a connection");
+        connection.execute("UPDATE input_keys SET at_ms = at_ms + ?2 WHERE input = ?1", (id, jump)).expect("moves");
+    }
+    for id in ["back", "ahead", "back", "ahead"] {
+        let again = journal.accept_input(CONVERSATION, "x", Some(("qq", id)), json!({}), "family").await;
+        assert!(matches!(again, Ok(Acceptance::Duplicate { .. })), "{id}: {again:?}");
+    }
+}
+
+#[tokio::test]
+async fn platform_ids_are_forgotten_after_30_days_when_there_are_many_younger_ones() {
+    let (home, journal) = Home::new_journal();
+    let connection = home.database().writer().expect("a connection");
+    connection
+        .execute_batch(
+            "WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 5000)
+             INSERT INTO input_keys (channel, platform_id, input, at_ms)
+             SELECT 'busy', n, n, 9000000000000 FROM number",
+        )
+        .expect("they can be written");
     for (id, days) in [("old", 31_i64), ("recent", 29)] {
         journal.accept_input(CONVERSATION, id, Some(("qq", id)), json!({}), "family").await.expect("accepts");
         let connection = home.database().writer().expect("a connection");

@@ -10,8 +10,14 @@ pub(super) fn retry_after_ms(headers: &[(String, String)]) -> Option<u64> {
     if let Ok(seconds) = text.parse::<f64>() {
         return millis(seconds * 1000.0);
     }
-    let then = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text).ok()?;
-    u64::try_from(then.as_millisecond() - jiff::Timestamp::now().as_millisecond()).ok()
+    let then = date(text)?;
+    // By the vendor's own clock where it tells the time: this machine's may be wrong.
+    let now = value("date").and_then(date).unwrap_or_else(jiff::Timestamp::now);
+    u64::try_from(then.as_millisecond() - now.as_millisecond()).ok()
+}
+
+fn date(text: &str) -> Option<jiff::Timestamp> {
+    jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text).ok()
 }
 
 fn millis(ms: f64) -> Option<u64> {
@@ -36,5 +42,12 @@ mod tests {
         for nonsense in ["", "soon", "-1", "NaN", "Wed, 21 Oct 2015 07:28:00 GMT"] {
             assert_eq!(of("retry-after", nonsense), None, "{nonsense}");
         }
+    }
+
+    #[test]
+    fn a_date_counts_from_the_vendors_own_clock() {
+        let headers = [("date", "Wed, 21 Oct 2015 07:28:00 GMT"), ("retry-after", "Wed, 21 Oct 2015 07:28:30 GMT")];
+        let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        assert_eq!(retry_after_ms(&headers), Some(30_000));
     }
 }

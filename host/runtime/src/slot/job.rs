@@ -297,7 +297,7 @@ fn bounded(error: CallError) -> CallError {
         CallError::Denied(denial) => CallError::Other(cut(denial.attempt)),
         CallError::Invalid(text) => CallError::Invalid(cut(text)),
         CallError::NotFound(text) => CallError::NotFound(cut(text)),
-        CallError::Other(text) => CallError::Other(cut(text)),
+        CallError::NotStored(text) | CallError::Other(text) => CallError::Other(cut(text)),
         error @ (CallError::NotLive | CallError::Busy | CallError::Timeout | CallError::Retryable) => error,
     }
 }

@@ -89,6 +89,20 @@ pub enum DatabaseError {
         /// What SQLite said.
         source: Arc<rusqlite::Error>,
     },
+    /// The disk refuses to write or read: it turned read-only or is failing, or a quota or a file-size limit is reached.
+    #[error(
+        "{doing} failed: the disk that holds {path} does not write or read it ({source}); see whether it turned \
+         read-only, whether a quota is used up, and what the system's log says of it",
+        path = path.display()
+    )]
+    Disk {
+        /// The database file.
+        path: PathBuf,
+        /// What was being done.
+        doing: &'static str,
+        /// What SQLite said.
+        source: Arc<rusqlite::Error>,
+    },
     /// The file may not be written.
     #[error(
         "{doing} failed: {path} is read-only; check the permissions of the file and its folder, and that the disk is \
@@ -135,6 +149,7 @@ impl DatabaseError {
         match code {
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Damaged { path, doing, source },
             Some(ErrorCode::DiskFull) => Self::DiskFull { path, doing, source },
+            Some(ErrorCode::SystemIoFailure) => Self::Disk { path, doing, source },
             Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => Self::ReadOnly { path, doing, source },
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy { path, doing, source },
             _ => Self::Statement { path, doing, source },

@@ -188,6 +188,20 @@ fn surfaces() -> Vec<Declaration> {
     vec![
         Declaration::new("core.gateway.listen", Kind::Address, "127.0.0.1:8686", "Where the API listens")
             .restarting("daemon"),
+        integer(
+            "core.gateway.connections",
+            256,
+            (8, 4096),
+            "How many connections are held at once over TCP, and as many over the socket",
+        )
+        .counted_in("connections"),
+        integer(
+            "core.gateway.streams",
+            128,
+            (1, 4096),
+            "How many streams and chats may be open at once over TCP, and as many over the socket",
+        )
+        .counted_in("streams"),
         integer("core.gateway.body_bytes", MIB, (KIB, GIB), "The largest request body the API reads")
             .counted_in("bytes"),
         Declaration::new(

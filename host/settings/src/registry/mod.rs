@@ -25,6 +25,7 @@ pub use self::declaration::{Applies, Declaration, plugin_prefix};
 pub use self::document::{Changed, Fault, Import, ImportError};
 pub use self::error::SettingsError;
 pub use self::kind::{DurationUnit, Kind};
+pub use self::state::nearest;
 
 const MIGRATIONS: &[&str] = &["CREATE TABLE settings (
     key TEXT PRIMARY KEY,

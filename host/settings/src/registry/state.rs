@@ -75,10 +75,16 @@ impl State {
         if let Some(whole) = self.entries.keys().find(|known| known.ends_with(&ending)) {
             return Some(whole.clone());
         }
-        let far = (key.chars().count() / 3).max(2);
-        let distances = self.entries.keys().map(|known| (strsim::damerau_levenshtein(known, key), known));
-        distances.min().filter(|(distance, _)| *distance <= far).map(|(_, known)| known.clone())
+        nearest(key, self.entries.keys().map(String::as_str)).map(str::to_owned)
     }
+}
+
+/// The known name with the fewest typing errors between it and `name`, if they are few.
+#[must_use]
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let far = (name.chars().count() / 3).max(2);
+    let distances = known.into_iter().map(|known| (strsim::damerau_levenshtein(known, name), known));
+    distances.min().filter(|(distance, _)| *distance <= far).map(|(_, known)| known)
 }
 
 fn resolve(declaration: Declaration, stored: &HashMap<String, String>) -> Entry {
