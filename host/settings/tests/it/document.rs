@@ -63,7 +63,7 @@ fn a_whole_document_explains_itself_and_changes_nothing() {
     for line in [
         "# How often a turn may go back to the model after tool calls (rounds).",
         "# Allowed: a whole number from 1 to 1000; default: 10",
-        "# Where the API listens. Takes effect when the gateway restarts.",
+        "# Where the API listens. Takes effect when the daemon restarts.",
         "\"deep.er\" = \"\"",
     ] {
         assert!(document.lines().any(|found| found == line), "{line} is not in\n{document}");
@@ -85,7 +85,7 @@ fn values_are_read_as_a_person_types_them() {
     assert_eq!(import, dry);
     let listen = import.changed.iter().find(|changed| changed.key == "core.gateway.listen").expect("it changed");
     assert_eq!((&listen.before, &listen.value), (&json!("127.0.0.1:8686"), &json!("0.0.0.0:1")));
-    assert_eq!(listen.applies, Applies::Restart("gateway".into()));
+    assert_eq!(listen.applies, Applies::Restart("daemon".into()));
     assert_eq!(settings.integer("core.agent.turn_seconds").expect("declared"), 300);
     assert_eq!(settings.apply_toml(document, false).expect("again").unchanged.len(), 3);
 }

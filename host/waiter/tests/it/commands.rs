@@ -110,7 +110,7 @@ async fn settings_are_shown_and_changed() {
     assert_eq!(house.secrets.get(token).unwrap().unwrap().expose(), "s3cret-s3cret");
     let listen = ["settings", "set", "core.gateway.listen", "127.0.0.1:8687"];
     insta::assert_snapshot!(run(&house, &listen).await.shown(&house), @r"
-    core.gateway.listen is 127.0.0.1:8687; it takes effect when the gateway restarts
+    core.gateway.listen is 127.0.0.1:8687; it takes effect when the daemon restarts
     --- exit code 0
     ");
     insta::assert_snapshot!(run(&house, &["settings", "list", "plugin.qq"]).await.shown(&house), @r"
@@ -305,7 +305,7 @@ async fn settings_are_listed_in_groups() {
     insta::assert_snapshot!(run(&house, &["settings", "list", "core.gateway"]).await.shown(&house), @r"
     core.gateway  VALUE             DESCRIPTION
     body_bytes    1048576 bytes     The largest request body the API reads
-    listen        127.0.0.1:8686    Where the API listens (restarts the gateway)
+    listen        127.0.0.1:8686    Where the API listens (restarts the daemon)
     --- exit code 0
     ");
     insta::assert_snapshot!(run(&house, &["settings", "list", "corn"]).await.shown(&house), @r#"
@@ -339,13 +339,13 @@ async fn settings_go_into_a_file_and_come_back() {
         .unwrap();
     insta::assert_snapshot!(run(&house, &["settings", "import", file, "--dry-run"]).await.shown(&house), @r"
     core.agent.rounds would be 7, and is 10
-    core.gateway.listen would be 127.0.0.1:1, and is 127.0.0.1:8686; it takes effect when the gateway restarts
+    core.gateway.listen would be 127.0.0.1:1, and is 127.0.0.1:8686; it takes effect when the daemon restarts
     --- exit code 0
     ");
     assert_eq!(house.settings.integer("core.agent.rounds").unwrap(), 10);
     insta::assert_snapshot!(run(&house, &["settings", "import", file]).await.shown(&house), @r"
     core.agent.rounds is 7, and was 10
-    core.gateway.listen is 127.0.0.1:1, and was 127.0.0.1:8686; it takes effect when the gateway restarts
+    core.gateway.listen is 127.0.0.1:1, and was 127.0.0.1:8686; it takes effect when the daemon restarts
     --- exit code 0
     ");
     insta::assert_snapshot!(run(&house, &["settings", "import", file]).await.shown(&house), @r"
