@@ -7,6 +7,7 @@
 //! part that knows, and writes the answer as JSON.
 
 mod core;
+mod document;
 mod extract;
 mod guard;
 mod ports;
