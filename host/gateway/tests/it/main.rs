@@ -4,9 +4,11 @@
 
 mod channel;
 mod chat;
+mod document;
 mod doors;
 mod events;
 mod fakes;
 mod house;
+mod malformed;
 mod operations;
 mod start;

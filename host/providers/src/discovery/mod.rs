@@ -39,7 +39,7 @@ pub fn process_environment(name: &str) -> Option<String> {
 }
 
 /// A source that could be used.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct Offer {
     /// What the source is called when it is accepted.
     pub name: String,
@@ -60,7 +60,7 @@ pub struct Offer {
 }
 
 /// What there is.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct Found {
     /// Sources that could be used, in the order in which they are proposed.
     pub offers: Vec<Offer>,
