@@ -6,6 +6,7 @@ mod bad_input;
 mod chat;
 mod crash;
 mod daemon;
+mod damaged;
 mod discovery;
 mod events;
 mod interrupts;

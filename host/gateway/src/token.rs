@@ -72,7 +72,10 @@ impl Token {
         }
         close_to_others(&file, &path).map_err(failed("closing to others"))?;
         let mut text = String::new();
-        (&mut file).take(LONGEST).read_to_string(&mut text).map_err(failed("reading"))?;
+        match (&mut file).take(LONGEST).read_to_string(&mut text) {
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => return Err(TokenError::Unusable { path }),
+            read => read.map_err(failed("reading"))?,
+        };
         // An empty file is what a crash before the first write leaves behind.
         if text.trim().is_empty() {
             text = random()?;
@@ -139,7 +142,10 @@ mod tests {
         assert!(token.matches("correct-horse-battery-staple"));
         let mode = std::fs::metadata(&path).expect("the file").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        std::fs::write(&path, "1234\n").expect("write");
-        assert!(matches!(Token::open(home.path()), Err(TokenError::Unusable { .. })));
+        for unusable in [&b"1234\n"[..], &[0xff, 0xfe, 0x00]] {
+            std::fs::write(&path, unusable).expect("write");
+            assert!(matches!(Token::open(home.path()), Err(TokenError::Unusable { .. })));
+            assert_eq!(std::fs::read(&path).expect("the file"), unusable, "it is left as it is");
+        }
     }
 }
