@@ -41,6 +41,7 @@ fn main() -> ExitCode {
         Some(Command::Run(run)) => (merged(run, line.run), false),
         None => (line.run, terminal),
     };
+    raise_file_limit();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -58,6 +59,15 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// As many open files as the system allows: each connection is one, and the usual soft limit is below what the settings
+/// permit.
+fn raise_file_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    // Where it can't be raised, further connections wait until others have ended.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
 }
 
 /// `homed --home X run` means the same as `homed run --home X`.

@@ -23,11 +23,7 @@ struct Row {
 }
 
 const ROWS: &[Row] = &[
-    Row {
-        name: "the folder is a file",
-        spoil: |home| replace(home, |home| write(home)),
-        reads: &["data folder", "--home"],
-    },
+    Row { name: "the folder is a file", spoil: |home| replace(home, write), reads: &["data folder", "--home"] },
     Row {
         name: "the folder is a link to nowhere",
         spoil: |home| replace(home, |home| symlink("/nowhere/at/all", home).expect("a link")),

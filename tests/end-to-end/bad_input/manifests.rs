@@ -86,7 +86,7 @@ const ROWS: &[Row] = &[
     Row {
         name: "nested-deep",
         make: |path| write(path, &format!("{GOOD}[settings]\na = {}", "[".repeat(100_000))),
-        reads: &["recursion limit"],
+        reads: &["max recursion depth"],
     },
     Row {
         name: "not-utf-8",
