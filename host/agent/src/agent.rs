@@ -10,6 +10,7 @@ use homeagent_types::ports::{Models, Plugins};
 use homeagent_types::{CallError, Conversation, Input, Media, Payload, Principal, Role, Timestamp, now};
 use serde::Serialize;
 use tokio::sync::mpsc;
+use utoipa::ToSchema;
 
 use crate::config::{Limits, Pace};
 use crate::core::Core;
@@ -88,7 +89,7 @@ pub struct Asked {
 }
 
 /// A turn that runs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct ActiveRun {
     /// Its id; empty while the journal begins it.
     pub run: String,
@@ -97,11 +98,12 @@ pub struct ActiveRun {
     /// With whose rights.
     pub principal: String,
     /// Since when.
+    #[schema(value_type = u64)]
     pub started_at: Timestamp,
 }
 
 /// How the agent is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct AgentStatus {
     /// Where it is in its life.
     pub state: Phase,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::core::Core;
 use crate::intake;
@@ -13,8 +14,9 @@ use crate::interrupt::Stop;
 const LAST_WORDS: Duration = Duration::from_secs(3);
 
 /// Where the agent is in its life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
+#[schema(as = AgentPhase)]
 pub enum Phase {
     /// It recovers; nothing is taken yet.
     Start,

@@ -3,9 +3,10 @@
 use homeagent_types::Shown;
 use homeagent_types::model::Usage;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// Why a turn gave no proper answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct TurnError {
     /// A short name: `model-failed`, `refused`, `stopped`, `timeout`, `shutting-down`, `journal`, `internal`.
     pub code: String,
@@ -14,7 +15,7 @@ pub struct TurnError {
 }
 
 /// What a turn came to.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub struct TurnResult {
     /// The session it belongs to.
     pub session: String,

@@ -6,6 +6,7 @@ use homeagent_types::model::ToolSpec;
 use homeagent_types::{ChannelDefinition, Conversation, Effect, Offers, OutputCapabilities, Role, ToolDefinition};
 use serde::Serialize;
 use serde_json::{Value, json};
+use utoipa::ToSchema;
 
 /// What begins the names of tools that send.
 const SEND: &str = "output_send__";
@@ -46,7 +47,7 @@ impl Tool {
 }
 
 /// A tool and its owner, for people to look at.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct ToolListing {
     /// The plugin that offers it, or `host`.
     pub owner: String,

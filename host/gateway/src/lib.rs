@@ -8,6 +8,7 @@
 
 mod connections;
 mod core;
+mod document;
 mod extract;
 mod guard;
 mod ports;

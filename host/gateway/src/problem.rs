@@ -8,9 +8,10 @@ use axum::response::{IntoResponse, Response};
 use homeagent_settings::{DatabaseError, Fault, ImportError, SecretsError, SettingsError, SourceError};
 use homeagent_types::CallError;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// An error that a client gets. `type` is a name for programs, the rest is for people.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Problem {
     /// A URN that names the kind of problem.
     #[serde(rename = "type")]
@@ -26,6 +27,7 @@ pub struct Problem {
     pub hint: Option<String>,
     /// Everything that is wrong, where it is more than one thing.
     #[serde(skip_serializing_if = "<[Fault]>::is_empty")]
+    #[schema(value_type = Vec<Fault>)]
     pub errors: Box<[Fault]>,
 }
 

@@ -4,6 +4,7 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, Row, params};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use utoipa::ToSchema;
 
 use crate::error::JournalError;
 use crate::writer::{Failure, now_ms};
@@ -19,7 +20,7 @@ pub const INPUT_ID: &str = "input_id";
 pub const OUTPUT_ID: &str = "output_id";
 
 /// What an event records.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EventKind {
     /// An input arrived; only after this it counts.
@@ -164,9 +165,11 @@ pub struct NewEvent {
 }
 
 /// A recorded event.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[schema(as = JournalEvent)]
 pub struct Event {
     /// Its place in the journal.
+    #[schema(value_type = i64)]
     pub seq: Seq,
     /// When it was recorded, in milliseconds since 1970.
     pub at_ms: i64,

@@ -3,9 +3,11 @@
 use homeagent_types::model::{AssistantAnswer, FinishReason, Opaque, Usage};
 use serde::Serialize;
 use serde_json::value::RawValue;
+use utoipa::ToSchema;
 
 /// An answer as the cases' `expected.json` has it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = AssembledMessage)]
 pub struct CaseAnswer {
     text: String,
     reasoning: String,
@@ -21,11 +23,13 @@ pub struct CaseAnswer {
     thinking_signature: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = AssembledCall)]
 struct CaseCall {
     id: String,
     name: String,
     /// As JSON with every digit kept; as a text where it is no JSON.
+    #[schema(value_type = serde_json::Value)]
     arguments: Box<RawValue>,
 }
 

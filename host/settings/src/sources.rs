@@ -7,6 +7,7 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, Row, params};
 use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast;
+use utoipa::ToSchema;
 
 use crate::database::{Database, DatabaseError};
 
@@ -25,7 +26,7 @@ const MIGRATIONS: &[&str] = &["CREATE TABLE sources (
 const CHANGES_KEPT: usize = 64;
 
 /// What a source is asked for. Each line has an order of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SourceLine {
     /// The agent's own turns.
@@ -58,7 +59,7 @@ impl SourceLine {
 }
 
 /// A configured endpoint.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SourceRecord {
     /// What the user calls it.
     pub name: String,

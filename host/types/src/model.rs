@@ -1,6 +1,7 @@
 //! What goes to a model and what comes back, whatever the vendor. Mirrors `homeagent:adapter`.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::{Meta, ToolCall};
 
@@ -229,7 +230,7 @@ pub struct StreamEvent {
 }
 
 /// What kind of failure a model call met.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailureClass {
     /// The key is wrong or missing.
@@ -300,7 +301,7 @@ pub struct ToolCallDelta {
 }
 
 /// What a call cost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Usage {
     /// Tokens of the prompt, the cached part among them.
     pub input: u64,
@@ -312,7 +313,7 @@ pub struct Usage {
 }
 
 /// Why a model stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FinishReason {
     /// It had said everything.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use utoipa::ToSchema;
 
 use crate::model::{
     AdapterDescriptor, Completion, Failure, HttpRequest, HttpResponse, ModelDelta, ModelRequest, Prompt, Rehearsed,
@@ -171,7 +172,7 @@ pub trait Listeners: Send + Sync {
 }
 
 /// One slot, or a package that could not get one, for people to look at.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, ToSchema)]
 pub struct PluginStatus {
     /// The slot's name.
     pub name: String,

@@ -1,11 +1,12 @@
 //! Tools, their calls and their results.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::{Media, Meta, Role};
 
 /// What a tool does to the world outside its call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Effect {
     /// Looks something up.
@@ -17,7 +18,7 @@ pub enum Effect {
 }
 
 /// A tool that the model may call.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ToolDefinition {
     /// Letters, digits, `_` and `-`; at most 64 characters.
     pub name: String,
@@ -38,6 +39,7 @@ pub struct ToolDefinition {
     /// How long a call may take, in milliseconds.
     pub timeout_ms: Option<u32>,
     /// Additions by name.
+    #[schema(value_type = Vec<(String, String)>)]
     pub meta: Meta,
 }
 

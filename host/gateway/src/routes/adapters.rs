@@ -7,14 +7,30 @@ use serde::Deserialize;
 
 use crate::Problem;
 use crate::core::Shared;
+use crate::document::CallFailures;
 use crate::extract::{Asked, Named, Recording};
 
-#[derive(Deserialize)]
+#[derive(Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct Cut {
+    /// How many bytes the adapter gets at a time; all at once if it is not said.
+    #[param(minimum = 1)]
     chunk: Option<usize>,
 }
 
-/// `POST adapters/{name}/try?chunk=N`: the body is a recorded answer.
+/// Puts a recorded answer through an adapter.
+#[utoipa::path(
+    post,
+    path = "/adapters/{name}/try",
+    operation_id = "tryAdapter",
+    tag = "adapters",
+    params(("name" = String, Path, description = "The adapter", example = "rehearsal"), Cut),
+    request_body(content = Vec<u8>, content_type = "application/octet-stream", description = "The recorded answer"),
+    responses(
+        (status = OK, body = CaseAnswer, description = "The assembled message"),
+        CallFailures,
+    )
+)]
 pub(crate) async fn try_recording(
     State(core): State<Shared>,
     Named(name): Named<String>,

@@ -13,12 +13,14 @@ use axum::{Extension, Json};
 use futures::{Stream, StreamExt as _};
 use homeagent_agent::{Ask, Asked, TurnEvent, TurnResult};
 use homeagent_types::{Conversation, Principal, Role, Shown};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use utoipa::ToSchema;
 
 use crate::Problem;
 use crate::connections::{Connections, OpenStream};
 use crate::core::Shared;
+use crate::document::{AgentStopped, CallFailures, Conflict, Invalid, NotFound};
 use crate::extract::{Document, Named, Text};
 
 const LONGEST_NAME: usize = 64;
@@ -26,16 +28,34 @@ const LONGEST_NAME: usize = 64;
 /// How often a stream says that it is alive.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-#[derive(Deserialize)]
+/// Something to say to the agent.
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Saying {
     text: String,
+    /// 1 to 64 characters without spaces; `owner` if none is given.
     #[serde(default)]
     conversation: Option<String>,
 }
 
-/// `POST chat`: the turn's result, or a stream of `started`, `delta` and `finished`. A client that goes away does not
-/// end the turn.
+/// Says something and waits for what comes of it.
+///
+/// With `Accept: text/event-stream` the answer is a stream of `started`, `delta` and `finished` or `failed`. A client
+/// that goes away does not end the turn.
+#[utoipa::path(
+    post,
+    path = "/chat",
+    operation_id = "chat",
+    tag = "chat",
+    request_body(content = Saying),
+    responses(
+        (status = OK, description = "The turn's result, also where the turn failed", content(
+            (TurnResult = "application/json"),
+            (String = "text/event-stream"),
+        )),
+        CallFailures,
+    )
+)]
 pub(crate) async fn chat(
     State(core): State<Shared>,
     Extension(connections): Extension<Arc<Connections>>,
@@ -109,7 +129,7 @@ pub(super) fn stream(
     Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response()
 }
 
-pub(super) fn event(name: &str, data: &impl serde::Serialize) -> Event {
+pub(super) fn event(name: &str, data: &impl Serialize) -> Event {
     // The data are texts and numbers, which are always JSON.
     let data = serde_json::to_string(data).unwrap_or_default();
     Event::default().event(name).data(data)
@@ -139,13 +159,32 @@ pub(super) fn conversation_name(given: Option<String>) -> Result<String, Problem
     Err(Problem::invalid(format!("a conversation's name has 1 to {LONGEST_NAME} characters and no spaces")))
 }
 
-/// `POST runs/{id}/cancel`.
-pub(crate) async fn cancel(State(core): State<Shared>, Named(id): Named<String>) -> Result<Json<Value>, Problem> {
+/// The runs that were ended.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Stopped {
+    stopped: Vec<String>,
+}
+
+/// Ends a run.
+#[utoipa::path(
+    post,
+    path = "/runs/{id}/cancel",
+    operation_id = "cancelRun",
+    tag = "chat",
+    params(("id" = String, Path, description = "The run")),
+    responses(
+        (status = OK, body = Stopped, description = "It was ended"),
+        NotFound,
+        Conflict,
+        AgentStopped,
+    )
+)]
+pub(crate) async fn cancel(State(core): State<Shared>, Named(id): Named<String>) -> Result<Json<Stopped>, Problem> {
     let stopped = core.live()?.turns.stop_run(Some(&id));
     if stopped.is_empty() {
         return Err(not_running(&core, &id).await);
     }
-    Ok(Json(json!({ "stopped": stopped })))
+    Ok(Json(Stopped { stopped }))
 }
 
 async fn not_running(core: &Shared, id: &str) -> Problem {
@@ -157,15 +196,31 @@ async fn not_running(core: &Shared, id: &str) -> Problem {
     }
 }
 
-#[derive(Default, Deserialize)]
+/// What to end.
+#[derive(Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Stopping {
+pub(crate) struct Stopping {
+    /// A run; without one, all that run.
     #[serde(default)]
     run: Option<String>,
 }
 
-/// `POST stop`: the given run, or all that run.
-pub(crate) async fn stop(State(core): State<Shared>, Text(body): Text) -> Result<Json<Value>, Problem> {
+/// Ends the given run, or all that run.
+#[utoipa::path(
+    post,
+    path = "/stop",
+    operation_id = "stopRuns",
+    tag = "chat",
+    request_body(content = Option<Stopping>),
+    responses(
+        (status = OK, body = Stopped, description = "Those that were ended"),
+        NotFound,
+        Conflict,
+        Invalid,
+        AgentStopped,
+    )
+)]
+pub(crate) async fn stop(State(core): State<Shared>, Text(body): Text) -> Result<Json<Stopped>, Problem> {
     let stopping = if body.trim().is_empty() {
         Stopping::default()
     } else {
@@ -179,5 +234,5 @@ pub(crate) async fn stop(State(core): State<Shared>, Text(body): Text) -> Result
         }
         return cancel(State(core), Named(run)).await;
     }
-    Ok(Json(json!({ "stopped": core.live()?.turns.stop_run(None) })))
+    Ok(Json(Stopped { stopped: core.live()?.turns.stop_run(None) }))
 }

@@ -21,28 +21,51 @@ use super::chat;
 use crate::Problem;
 use crate::connections::Connections;
 use crate::core::Shared;
+use crate::document::{DiskFailures, Invalid};
 use crate::extract::Asked;
 use crate::ports::Change;
 
 /// The header by which a client says the last event it has seen.
 const LAST_EVENT_ID: &str = "last-event-id";
 
-#[derive(Deserialize)]
+#[derive(Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Wanted {
     /// Begins after this place in the journal; 0 is its beginning. `Last-Event-ID` goes before it.
+    #[param(value_type = Option<i64>)]
     after: Option<Seq>,
+    /// Only what happened in this conversation.
     conversation: Option<String>,
+    /// Only what happened in this run.
     run: Option<String>,
     /// Kinds of the journal's events, with commas between.
     kind: Option<String>,
+    /// Hidden events too.
     #[serde(default)]
     hidden: bool,
 }
 
-/// `GET events`. Nobody falls out of it: the next events are read from the journal when the client has taken the ones
+/// Follows what happens.
+///
+/// Nobody falls out of it: the next events are read from the journal when the client has taken the ones
 /// before, so a slow client costs no memory and misses nothing. Changes that are in no journal are kept for a while
 /// only; a client that is too slow for them is told how many it missed.
+#[utoipa::path(
+    get,
+    path = "/events",
+    operation_id = "followEvents",
+    tag = "runs",
+    params(
+        Wanted,
+        ("Last-Event-ID" = Option<i64>, Header, description = "The last event the client has seen"),
+    ),
+    responses(
+        (status = OK, body = String, content_type = "text/event-stream", description = "Events of the journal with their ids, and `agent`, `plugin`, `source`, `setting` and `missed`"),
+        Invalid,
+        DiskFailures,
+    )
+)]
 pub(crate) async fn follow(
     State(core): State<Shared>,
     Extension(connections): Extension<Arc<Connections>>,

@@ -17,7 +17,10 @@ use axum::Router;
 use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::middleware::from_fn_with_state;
-use axum::routing::{delete, get, post, put};
+use axum::routing::get;
+use utoipa::openapi::OpenApi;
+use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
+use utoipa_axum::routes;
 
 use crate::Problem;
 use crate::core::Shared;
@@ -25,45 +28,55 @@ use crate::guard;
 
 /// The API, as TCP serves it.
 pub(crate) fn api(core: &Shared) -> Router {
-    finish(operations(), core)
+    finish(described(OpenApi::default()).0, core)
 }
 
 /// The API and what only the unix socket has.
 pub(crate) fn api_and_channels(core: &Shared) -> Router {
-    finish(operations().route("/channels/chat", get(channel::chat)), core)
+    let (router, _) = described(OpenApi::default());
+    finish(router.route("/channels/chat", get(channel::chat)), core)
 }
 
-fn operations() -> Router<Shared> {
-    let operations = Router::new()
-        .route("/ping", get(status::ping))
-        .route("/status", get(status::status))
-        .route("/agent/stop", post(agent::stop))
-        .route("/agent/start", post(agent::start))
-        .route("/chat", post(chat::chat))
-        .route("/events", get(events::follow))
-        .route("/stop", post(chat::stop))
-        .route("/runs", get(runs::list))
-        .route("/runs/{id}", get(runs::show))
-        .route("/runs/{id}/cancel", post(chat::cancel))
-        .route("/tools", get(tools::list))
-        .route("/tools/{name}", post(tools::call))
-        .route("/plugins", get(plugins::list))
-        .route("/plugins/{name}/{action}", post(plugins::act))
-        .route("/plugins/{name}/grant/{capability}", post(plugins::grant))
-        .route("/plugins/{name}/revoke/{capability}", post(plugins::revoke))
-        .route("/settings", get(settings::list))
-        .route("/settings/export", get(settings::export))
-        .route("/settings/import", post(settings::import))
-        .route("/settings/{key}", get(settings::get).put(settings::set).delete(settings::unset))
-        .route("/sources", get(sources::list))
-        .route("/sources/offers", get(offers::list))
-        .route("/sources/offers/{name}/accept", post(offers::accept))
-        .route("/sources/{name}", put(sources::add))
-        .route("/sources/{name}", delete(sources::remove))
-        .route("/sources/{name}/use", post(sources::use_first))
-        .route("/sources/{name}/test", post(sources::test))
-        .route("/adapters/{name}/try", post(adapters::try_recording));
-    Router::new().nest("/api/v1", operations)
+/// The operations and, put into `frame`, their description. Both come from the one list below.
+pub(crate) fn described(frame: OpenApi) -> (Router<Shared>, OpenApi) {
+    let operations = operations().into_iter().fold(OpenApiRouter::new(), OpenApiRouter::routes);
+    OpenApiRouter::with_openapi(frame).nest("/api/v1", operations).split_for_parts()
+}
+
+/// Every operation; one without a description can't stand here.
+fn operations() -> Vec<UtoipaMethodRouter<Shared>> {
+    vec![
+        routes!(status::ping),
+        routes!(status::openapi),
+        routes!(status::status),
+        routes!(agent::stop),
+        routes!(agent::start),
+        routes!(chat::chat),
+        routes!(events::follow),
+        routes!(chat::stop),
+        routes!(runs::list),
+        routes!(runs::show),
+        routes!(chat::cancel),
+        routes!(tools::list),
+        routes!(tools::call),
+        routes!(plugins::list),
+        routes!(plugins::reload),
+        routes!(plugins::load),
+        routes!(plugins::unload),
+        routes!(plugins::grant),
+        routes!(plugins::revoke),
+        routes!(settings::list),
+        routes!(settings::export),
+        routes!(settings::import),
+        routes!(settings::get, settings::set, settings::unset),
+        routes!(sources::list),
+        routes!(offers::list),
+        routes!(offers::accept),
+        routes!(sources::add, sources::remove),
+        routes!(sources::use_first),
+        routes!(sources::test),
+        routes!(adapters::try_recording),
+    ]
 }
 
 fn finish(router: Router<Shared>, core: &Shared) -> Router {

@@ -5,10 +5,12 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use homeagent_providers::discovery::{Discovery, DiscoveryError, Found, process_environment};
 use serde::Deserialize;
+use utoipa::ToSchema;
 
 use super::sources::{Source, find};
 use crate::Problem;
 use crate::core::{Core, Shared};
+use crate::document::{Conflict, DiskFailures, Invalid, NotFound};
 use crate::extract::{Named, Text};
 
 fn discovery(core: &Core) -> Discovery {
@@ -16,18 +18,50 @@ fn discovery(core: &Core) -> Discovery {
     Discovery::new(parts.settings.clone(), parts.secrets.clone(), parts.sources.clone(), process_environment)
 }
 
-/// `GET sources/offers`: looks now.
+/// Looks for sources that are not configured.
+///
+/// It looks in the environment and on this machine, now.
+#[utoipa::path(
+    get,
+    path = "/sources/offers",
+    operation_id = "listOffers",
+    tag = "sources",
+    responses(
+        (status = OK, body = Found, description = "What is found"),
+        Conflict,
+        DiskFailures,
+    )
+)]
 pub(crate) async fn list(State(core): State<Shared>) -> Result<Json<Found>, Problem> {
     Ok(Json(discovery(&core).look().await?))
 }
 
-#[derive(Default, Deserialize)]
+/// How an offer is taken.
+#[derive(Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Choice {
+pub(crate) struct Choice {
+    /// The model, in the place of the one that is offered.
     model: Option<String>,
 }
 
-/// `POST sources/offers/{name}/accept`: an empty body takes the offer as it is.
+/// Takes an offer: it becomes a source.
+///
+/// An empty body takes it as it is.
+#[utoipa::path(
+    post,
+    path = "/sources/offers/{name}/accept",
+    operation_id = "acceptOffer",
+    tag = "sources",
+    params(("name" = String, Path, description = "The offer")),
+    request_body(content = Option<Choice>),
+    responses(
+        (status = OK, body = Source, description = "The source"),
+        NotFound,
+        Conflict,
+        Invalid,
+        DiskFailures,
+    )
+)]
 pub(crate) async fn accept(
     State(core): State<Shared>,
     Named(name): Named<String>,

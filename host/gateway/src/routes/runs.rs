@@ -4,35 +4,65 @@ use axum::Json;
 use axum::extract::State;
 use homeagent_journal::{Event, JournalError, Run};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::Problem;
 use crate::core::Shared;
+use crate::document::{DiskFailures, NotFound};
 use crate::extract::{Asked, Named};
 
 const USUAL: u32 = 20;
 const MOST: u32 = 1000;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct Page {
+    /// How many at most.
+    #[param(default = 20, minimum = 1, maximum = 1000)]
     limit: Option<u32>,
+    /// Only those that began before this run.
     before: Option<String>,
 }
 
-/// `GET runs?limit=&before=`, newest first.
+/// Lists runs, newest first.
+#[utoipa::path(
+    get,
+    path = "/runs",
+    operation_id = "listRuns",
+    tag = "runs",
+    params(Page),
+    responses(
+        (status = OK, body = Vec<Run>, description = "The runs"),
+        DiskFailures,
+    )
+)]
 pub(crate) async fn list(State(core): State<Shared>, Asked(page): Asked<Page>) -> Result<Json<Vec<Run>>, Problem> {
     let limit = page.limit.unwrap_or(USUAL).clamp(1, MOST);
     let runs = core.parts.journal.runs(limit, page.before.as_deref()).await;
     runs.map(Json).map_err(problem)
 }
 
-#[derive(Serialize)]
+/// A run and all that happened in it.
+#[derive(Serialize, ToSchema)]
 pub(crate) struct RunWithEvents {
     #[serde(flatten)]
     run: Run,
     events: Vec<Event>,
 }
 
-/// `GET runs/{id}`.
+/// Shows a run with its events, hidden ones too.
+#[utoipa::path(
+    get,
+    path = "/runs/{id}",
+    operation_id = "getRun",
+    tag = "runs",
+    params(("id" = String, Path, description = "The run")),
+    responses(
+        (status = OK, body = RunWithEvents, description = "The run"),
+        NotFound,
+        DiskFailures,
+    )
+)]
 pub(crate) async fn show(State(core): State<Shared>, Named(id): Named<String>) -> Result<Json<RunWithEvents>, Problem> {
     let journal = &core.parts.journal;
     let run = journal.run(&id).await.map_err(problem)?.ok_or_else(|| {

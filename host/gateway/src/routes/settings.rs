@@ -7,29 +7,67 @@ use axum::response::{IntoResponse, Response};
 use homeagent_settings::{Entry, Import, Kind};
 use serde::Deserialize;
 use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
 
 use crate::Problem;
 use crate::core::{Shared, on_disk};
+use crate::document::{DiskFailures, Invalid, NotFound};
 use crate::extract::{Asked, Document, Named, Text};
 
-/// `GET settings`.
+/// Lists all settings.
+#[utoipa::path(
+    get,
+    path = "/settings",
+    operation_id = "listSettings",
+    tag = "settings",
+    responses(
+        (status = OK, body = Vec<Entry>, description = "The settings"),
+    )
+)]
 pub(crate) async fn list(State(core): State<Shared>) -> Json<Vec<Entry>> {
     let entries = core.parts.settings.list().into_iter();
     Json(entries.map(without_secret).collect())
 }
 
-/// `GET settings/{key}`.
+/// Shows a setting.
+#[utoipa::path(
+    get,
+    path = "/settings/{key}",
+    operation_id = "getSetting",
+    tag = "settings",
+    params(("key" = String, Path, description = "The setting", example = "core.agent.rounds")),
+    responses(
+        (status = OK, body = Entry, description = "The setting"),
+        NotFound,
+    )
+)]
 pub(crate) async fn get(State(core): State<Shared>, Named(key): Named<String>) -> Result<Json<Entry>, Problem> {
     Ok(Json(without_secret(core.parts.settings.entry(&key)?)))
 }
 
-#[derive(Deserialize)]
+/// What a setting is set to.
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewValue {
+    /// As the setting's kind has it; a text is read as a person types it.
     value: Value,
 }
 
-/// `PUT settings/{key}` with `{"value": ...}`; a text is read as the setting's kind.
+/// Sets a setting.
+#[utoipa::path(
+    put,
+    path = "/settings/{key}",
+    operation_id = "setSetting",
+    tag = "settings",
+    params(("key" = String, Path, description = "The setting", example = "core.agent.rounds")),
+    request_body(content = NewValue),
+    responses(
+        (status = OK, body = Entry, description = "The setting as it stands now"),
+        NotFound,
+        Invalid,
+        DiskFailures,
+    )
+)]
 pub(crate) async fn set(
     State(core): State<Shared>,
     Named(key): Named<String>,
@@ -44,16 +82,31 @@ pub(crate) async fn set(
     get(State(core), Named(key)).await
 }
 
-/// `DELETE settings/{key}`: back to the default.
-pub(crate) async fn unset(State(core): State<Shared>, Named(key): Named<String>) -> Result<Json<Value>, Problem> {
+/// Puts a setting back to its default.
+#[utoipa::path(
+    delete,
+    path = "/settings/{key}",
+    operation_id = "unsetSetting",
+    tag = "settings",
+    params(("key" = String, Path, description = "The setting", example = "core.agent.rounds")),
+    responses(
+        (status = OK, body = Option<Entry>, description = "The setting with its default; `null` where nobody declares it any more"),
+        NotFound,
+        DiskFailures,
+    )
+)]
+pub(crate) async fn unset(
+    State(core): State<Shared>,
+    Named(key): Named<String>,
+) -> Result<Json<Option<Entry>>, Problem> {
     let (settings, of) = (core.parts.settings.clone(), key.clone());
     on_disk(move || settings.unset(&of)).await?;
     // What a plugin left behind is gone altogether, everything else has its default.
-    let entry = core.parts.settings.entry(&key).map(without_secret).ok();
-    serde_json::to_value(entry).map(Json).map_err(|error| Problem::internal(error.to_string()))
+    Ok(Json(core.parts.settings.entry(&key).map(without_secret).ok()))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Extent {
     /// Also what has its default, and comments on everything.
@@ -61,12 +114,23 @@ pub(crate) struct Extent {
     all: bool,
 }
 
-/// `GET settings/export`: a TOML document.
+/// Writes the settings as a TOML document.
+#[utoipa::path(
+    get,
+    path = "/settings/export",
+    operation_id = "exportSettings",
+    tag = "settings",
+    params(Extent),
+    responses(
+        (status = OK, body = String, content_type = "application/toml", description = "The document"),
+    )
+)]
 pub(crate) async fn export(State(core): State<Shared>, Asked(extent): Asked<Extent>) -> Response {
     ([(CONTENT_TYPE, "application/toml")], core.parts.settings.to_toml(extent.all)).into_response()
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Manner {
     /// Only tell what would change.
@@ -74,7 +138,20 @@ pub(crate) struct Manner {
     dry_run: bool,
 }
 
-/// `POST settings/import` with a TOML document: all of it, or nothing.
+/// Sets what a TOML document says: all of it, or nothing.
+#[utoipa::path(
+    post,
+    path = "/settings/import",
+    operation_id = "importSettings",
+    tag = "settings",
+    params(Manner),
+    request_body(content = String, content_type = "application/toml", description = "The document"),
+    responses(
+        (status = OK, body = Import, description = "What changed, or would change"),
+        Invalid,
+        DiskFailures,
+    )
+)]
 pub(crate) async fn import(
     State(core): State<Shared>,
     Asked(manner): Asked<Manner>,

@@ -11,15 +11,18 @@ use homeagent_providers::discovery::ADOPT;
 use homeagent_settings::{Secret, SourceError, SourceLine, SourceRecord, Sources};
 use homeagent_types::model::{AdapterDescriptor, Usage};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::Problem;
 use crate::core::{Core, Shared, on_disk};
+use crate::document::{AgentStopped, DiskFailures, Invalid, NotFound};
 use crate::extract::{Document, Named};
 
 /// What stands for an address where an adapter needs none.
 const OFFLINE: &str = "offline:";
 
-#[derive(Serialize)]
+/// A source and how it stands.
+#[derive(Serialize, ToSchema)]
 pub(crate) struct Source {
     #[serde(flatten)]
     record: SourceRecord,
@@ -29,7 +32,16 @@ pub(crate) struct Source {
     state: Option<SourceState>,
 }
 
-/// `GET sources`, in the order in which they are tried.
+/// Lists the sources, in the order in which they are tried.
+#[utoipa::path(
+    get,
+    path = "/sources",
+    operation_id = "listSources",
+    tag = "sources",
+    responses(
+        (status = OK, body = Vec<Source>, description = "The sources"),
+    )
+)]
 pub(crate) async fn list(State(core): State<Shared>) -> Json<Vec<Source>> {
     let states = states(&core);
     let records = core.parts.sources.list();
@@ -63,7 +75,8 @@ fn unknown(sources: &Sources, name: &str) -> SourceError {
     SourceError::Unknown { name: name.to_owned(), known }
 }
 
-#[derive(Deserialize)]
+/// A source to be added.
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewSource {
     adapter: String,
@@ -82,7 +95,23 @@ fn enabled() -> bool {
     true
 }
 
-/// `PUT sources/{name}`: adds or replaces. What is not said comes from the adapter.
+/// Adds or replaces a source.
+///
+/// What is not said comes from the adapter.
+#[utoipa::path(
+    put,
+    path = "/sources/{name}",
+    operation_id = "putSource",
+    tag = "sources",
+    params(("name" = String, Path, description = "The source", example = "main")),
+    request_body(content = NewSource),
+    responses(
+        (status = OK, body = Source, description = "The source"),
+        Invalid,
+        DiskFailures,
+        AgentStopped,
+    )
+)]
 pub(crate) async fn add(
     State(core): State<Shared>,
     Named(name): Named<String>,
@@ -148,7 +177,21 @@ fn base_url(given: Option<String>, descriptor: &AdapterDescriptor) -> Result<Str
     Err(Problem::invalid("the base URL has to begin with http:// or https://, name a host, and hold no password"))
 }
 
-/// `DELETE sources/{name}`: its key goes too, and none is taken by itself from now on.
+/// Removes a source and its key.
+///
+/// No source that is found is taken by itself from then on.
+#[utoipa::path(
+    delete,
+    path = "/sources/{name}",
+    operation_id = "removeSource",
+    tag = "sources",
+    params(("name" = String, Path, description = "The source", example = "main")),
+    responses(
+        (status = OK, body = Source, description = "The source that was"),
+        NotFound,
+        DiskFailures,
+    )
+)]
 pub(crate) async fn remove(State(core): State<Shared>, Named(name): Named<String>) -> Result<Json<Source>, Problem> {
     let removed = find(&core, &name)?;
     let (sources, secrets) = (core.parts.sources.clone(), core.parts.secrets.clone());
@@ -164,7 +207,19 @@ pub(crate) async fn remove(State(core): State<Shared>, Named(name): Named<String
     Ok(removed)
 }
 
-/// `POST sources/{name}/use`: to the front of its line.
+/// Puts a source to the front of its line and switches it on.
+#[utoipa::path(
+    post,
+    path = "/sources/{name}/use",
+    operation_id = "useSource",
+    tag = "sources",
+    params(("name" = String, Path, description = "The source", example = "main")),
+    responses(
+        (status = OK, body = Source, description = "The source"),
+        NotFound,
+        DiskFailures,
+    )
+)]
 pub(crate) async fn use_first(State(core): State<Shared>, Named(name): Named<String>) -> Result<Json<Source>, Problem> {
     let (sources, of) = (core.parts.sources.clone(), name.clone());
     on_disk(move || sources.use_first(&of)).await?;
@@ -172,7 +227,8 @@ pub(crate) async fn use_first(State(core): State<Shared>, Named(name): Named<Str
 }
 
 /// How the test of a source went. That it failed is an answer, not an error.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = SourceReport)]
 pub(crate) struct Report {
     ok: bool,
     took_ms: u64,
@@ -191,7 +247,19 @@ pub(crate) struct Report {
     class: Option<&'static str>,
 }
 
-/// `POST sources/{name}/test`.
+/// Asks a source for a word.
+#[utoipa::path(
+    post,
+    path = "/sources/{name}/test",
+    operation_id = "testSource",
+    tag = "sources",
+    params(("name" = String, Path, description = "The source", example = "main")),
+    responses(
+        (status = OK, body = Report, description = "How it went"),
+        NotFound,
+        AgentStopped,
+    )
+)]
 pub(crate) async fn test(State(core): State<Shared>, Named(name): Named<String>) -> Result<Json<Report>, Problem> {
     let providers = &core.live()?.providers;
     if !providers.states().iter().any(|state| state.name == name) {

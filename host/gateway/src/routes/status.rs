@@ -2,22 +2,59 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::IntoResponse;
 use homeagent_agent::{ActiveRun, AgentStatus};
 use homeagent_providers::SourceState;
 use homeagent_types::ports::PluginStatus;
 use serde::Serialize;
-use serde_json::{Value, json};
+use utoipa::ToSchema;
 
 use crate::core::Shared;
+use crate::document;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// `GET ping`: the only operation without a token, so it says nothing about the home.
-pub(crate) async fn ping() -> Json<Value> {
-    Json(json!({ "name": "homed", "version": VERSION }))
+/// Who answers.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Pong {
+    name: &'static str,
+    version: &'static str,
 }
 
-#[derive(Serialize)]
+/// Asks whether the daemon answers.
+///
+/// The only operation without a token, so it says nothing about the home.
+#[utoipa::path(
+    get,
+    path = "/ping",
+    operation_id = "ping",
+    tag = "daemon",
+    security(()),
+    responses(
+        (status = OK, body = Pong, description = "It does"),
+    )
+)]
+pub(crate) async fn ping() -> Json<Pong> {
+    Json(Pong { name: "homed", version: VERSION })
+}
+
+/// The OpenAPI document of this API.
+#[utoipa::path(
+    get,
+    path = "/openapi.json",
+    operation_id = "getOpenApi",
+    tag = "daemon",
+    responses(
+        (status = OK, body = serde_json::Value, description = "The document"),
+    )
+)]
+pub(crate) async fn openapi() -> impl IntoResponse {
+    ([(CONTENT_TYPE, "application/json")], document::json())
+}
+
+/// How the daemon is.
+#[derive(Serialize, ToSchema)]
 pub(crate) struct Status {
     name: &'static str,
     version: &'static str,
@@ -32,20 +69,31 @@ pub(crate) struct Status {
     sources: Vec<SourceState>,
 }
 
-#[derive(Serialize)]
+/// How many plugins work.
+#[derive(Serialize, ToSchema)]
 struct PluginCounts {
     live: usize,
     not_live: Vec<NotLive>,
 }
 
-#[derive(Serialize)]
+/// A plugin that does not work.
+#[derive(Serialize, ToSchema)]
 struct NotLive {
     name: String,
     state: String,
     reason: Option<String>,
 }
 
-/// `GET status`.
+/// Tells how the daemon is.
+#[utoipa::path(
+    get,
+    path = "/status",
+    operation_id = "getStatus",
+    tag = "daemon",
+    responses(
+        (status = OK, body = Status, description = "How it is; without plugins and sources while the agent is stopped"),
+    )
+)]
 pub(crate) async fn status(State(core): State<Shared>) -> Json<Status> {
     let present = core.parts.keeper.live();
     let plugins = present.as_ref().map(|live| live.plugins.list()).unwrap_or_default();

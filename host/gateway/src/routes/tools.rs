@@ -7,20 +7,35 @@ use homeagent_types::{Cause, Conversation, Media, MediaSource, Role, ToolOutput}
 use serde::Serialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
+use utoipa::ToSchema;
 
 use super::chat::owner;
 use crate::Problem;
 use crate::core::Shared;
+use crate::document::{AgentStopped, CallFailures};
 use crate::extract::{Named, Text};
 
-/// `GET tools`.
+/// Lists the tools the owner has, sorted by name.
+#[utoipa::path(
+    get,
+    path = "/tools",
+    operation_id = "listTools",
+    tag = "tools",
+    responses(
+        (status = OK, body = Vec<ToolListing>, description = "The tools"),
+        AgentStopped,
+    )
+)]
 pub(crate) async fn list(State(core): State<Shared>) -> Result<Json<Vec<ToolListing>>, Problem> {
     Ok(Json(core.live()?.turns.tools(Role::Owner)))
 }
 
-#[derive(Serialize)]
+/// What a tool returned.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ToolOutput)]
 pub(crate) struct Output {
     /// As the tool wrote it, every digit kept; as a text where it is no JSON.
+    #[schema(value_type = serde_json::Value)]
     value: Box<RawValue>,
     /// What the model would read.
     text: String,
@@ -28,7 +43,8 @@ pub(crate) struct Output {
     media: Vec<Medium>,
 }
 
-#[derive(Serialize)]
+/// What came with a tool's result.
+#[derive(Serialize, ToSchema)]
 struct Medium {
     mime: String,
     name: Option<String>,
@@ -38,7 +54,21 @@ struct Medium {
     bytes: Option<usize>,
 }
 
-/// `POST tools/{name}`: the body is the arguments, passed on as it is.
+/// Calls a tool with the owner's rights.
+///
+/// The body is the arguments, passed on as it is; an empty one is `{}`.
+#[utoipa::path(
+    post,
+    path = "/tools/{name}",
+    operation_id = "callTool",
+    tag = "tools",
+    params(("name" = String, Path, description = "The tool", example = "add")),
+    request_body(content = Option<Object>, description = "The arguments"),
+    responses(
+        (status = OK, body = Output, description = "What it returned, also where it says that it did not succeed"),
+        CallFailures,
+    )
+)]
 pub(crate) async fn call(
     State(core): State<Shared>,
     Named(name): Named<String>,

@@ -4,6 +4,7 @@
 
 mod channel;
 mod chat;
+mod document;
 mod doors;
 mod events;
 mod fakes;

@@ -10,6 +10,7 @@ use homeagent_types::model::{Failure, FailureClass};
 use serde::Serialize;
 use tokio::sync::broadcast;
 use tokio::time::Instant;
+use utoipa::ToSchema;
 
 use super::Policy;
 
@@ -18,7 +19,7 @@ const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(24 * 3600);
 const CHANGES_KEPT: usize = 64;
 
 /// How a source stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SourceStanding {
     /// It is asked when its turn comes.
@@ -34,7 +35,7 @@ pub enum SourceStanding {
 }
 
 /// A source and how it stands, for people.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct SourceState {
     /// The source's name.
     pub name: String,
@@ -51,6 +52,7 @@ pub struct SourceState {
     /// Why, in words, when it is not ready.
     pub reason: Option<String>,
     /// When it failed last.
+    #[schema(value_type = Option<u64>)]
     pub since: Option<Timestamp>,
     /// Milliseconds until it is asked again, where that is known.
     pub again_in_ms: Option<u64>,

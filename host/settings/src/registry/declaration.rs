@@ -4,12 +4,14 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use utoipa::ToSchema;
 
 use super::SettingsError;
 use super::kind::{DurationUnit, Kind};
 
 /// A setting: its key, what values it takes, and what it is for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = SettingDeclaration)]
 pub struct Declaration {
     /// `core.<part>.<name>` or `plugin.<plugin>.<name>`.
     pub key: String,
@@ -29,7 +31,7 @@ pub struct Declaration {
 }
 
 /// What has to happen before a changed setting takes effect.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Applies {
     /// Nothing: it takes effect at once.

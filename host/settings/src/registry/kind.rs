@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use utoipa::ToSchema;
 
 /// The type of a setting's value and its limits (both ends are allowed).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "type", rename_all = "lowercase")]
 #[non_exhaustive]
+#[schema(as = SettingKind)]
 pub enum Kind {
     /// `true` or `false`.
     Bool,
@@ -59,7 +61,7 @@ pub enum Kind {
 }
 
 /// What the number of a [`Kind::Duration`] counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DurationUnit {
     /// Thousandths of a second.

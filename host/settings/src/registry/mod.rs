@@ -15,6 +15,7 @@ use rusqlite::types::ValueRef;
 use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::broadcast;
+use utoipa::ToSchema;
 
 use self::state::State;
 use crate::database::{Database, DatabaseError};
@@ -52,7 +53,8 @@ struct Shared {
 }
 
 /// One setting as it stands.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[schema(as = Setting)]
 pub struct Entry {
     /// The declaration.
     #[serde(flatten)]

@@ -8,12 +8,14 @@ mod write;
 
 use serde::Serialize;
 use serde_json::Value;
+use utoipa::ToSchema;
 
 use super::Applies;
 use crate::database::DatabaseError;
 
 /// What a document brought, or would bring.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[schema(as = SettingsImport)]
 pub struct Import {
     /// The settings that have another value now, sorted by key.
     pub changed: Vec<Changed>,
@@ -22,7 +24,8 @@ pub struct Import {
 }
 
 /// A setting that has another value.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[schema(as = ChangedSetting)]
 pub struct Changed {
     /// The setting.
     pub key: String,
@@ -54,7 +57,8 @@ pub enum ImportError {
 }
 
 /// Something that is wrong in a document.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = DocumentFault)]
 pub struct Fault {
     /// The line, beginning with 1.
     pub line: usize,

@@ -1,0 +1,189 @@
+//! The OpenAPI document, and whether real answers are as it says.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use homeagent_journal::RunStatus;
+use hyper::Method;
+use serde_json::{Value, json};
+
+use crate::house::{Answer, House};
+
+const METHODS: [&str; 4] = ["get", "put", "post", "delete"];
+
+struct Document(Value);
+
+impl Document {
+    async fn of(house: &House) -> Self {
+        Self(house.local(Method::GET, "/api/v1/openapi.json", "").await.ok())
+    }
+
+    /// Every operation, by method and path.
+    fn operations(&self) -> BTreeMap<(String, String), &Value> {
+        let paths = self.0["paths"].as_object().unwrap();
+        let all = paths.iter().flat_map(|(path, item)| {
+            METHODS.iter().filter_map(|method| Some(((path.clone(), method.to_uppercase()), item.get(method)?)))
+        });
+        all.collect()
+    }
+
+    /// Fails where the operation may not give this answer.
+    #[track_caller]
+    fn check(&self, path: &str, method: &Method, answer: &Answer) {
+        let operation = self.operations()[&(path.to_owned(), method.to_string())].clone();
+        let status = answer.status.as_u16();
+        let response = &operation["responses"][status.to_string()];
+        assert!(response.is_object(), "{method} {path} does not say that it answers {status}: {}", answer.body);
+        let kind = answer.header("content-type");
+        let content = &response["content"][kind];
+        assert!(content.is_object(), "{method} {path} does not say that {status} is {kind}");
+        for header in response["headers"].as_object().into_iter().flat_map(|headers| headers.keys()) {
+            assert!(!answer.header(header).is_empty(), "{method} {path} answers {status} without {header}");
+        }
+        if !kind.ends_with("json") {
+            return;
+        }
+        let mut schema = content["schema"].clone();
+        // References in it begin at the root of the document.
+        schema["components"] = self.0["components"].clone();
+        let validator = jsonschema::draft202012::new(&schema).unwrap();
+        let answer = answer.json();
+        let faults: Vec<String> =
+            validator.iter_errors(&answer).map(|error| format!("{}: {error}", error.instance_path())).collect();
+        assert!(faults.is_empty(), "{method} {path} {status}: {faults:#?}\n{answer:#}");
+    }
+}
+
+#[tokio::test]
+async fn the_document_says_what_every_operation_can_answer() {
+    let house = House::open().await;
+    let document = Document::of(&house).await;
+    let lines = document.operations().into_iter().map(|((path, method), operation)| {
+        let statuses: Vec<&str> = operation["responses"].as_object().unwrap().keys().map(String::as_str).collect();
+        format!("{method} {path} {}: {}", operation["operationId"].as_str().unwrap(), statuses.join(" "))
+    });
+    insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"));
+}
+
+#[tokio::test]
+async fn every_operation_is_described() {
+    let house = House::open().await;
+    let document = Document::of(&house).await;
+    let tags: Vec<&Value> = document.0["tags"].as_array().unwrap().iter().map(|tag| &tag["name"]).collect();
+    let mut ids = BTreeSet::new();
+    for (place, operation) in document.operations() {
+        assert!(ids.insert(operation["operationId"].as_str().unwrap()), "{place:?}: its id is taken");
+        assert!(!operation["summary"].as_str().unwrap().is_empty(), "{place:?}");
+        assert!(operation["tags"].as_array().unwrap().iter().all(|tag| tags.contains(&tag)), "{place:?}");
+        let open = operation["security"].is_array();
+        assert_eq!(open, operation["responses"]["401"].is_null(), "{place:?}");
+        assert_eq!(open, place.0 == "/api/v1/ping");
+    }
+    assert_eq!(document.0["openapi"], "3.1.0");
+    assert_eq!(document.0["components"]["securitySchemes"]["token"]["scheme"], "bearer");
+}
+
+#[tokio::test]
+async fn the_document_is_the_same_over_both_transports_and_needs_the_token() {
+    let house = House::open().await;
+    let path = "/api/v1/openapi.json";
+    let (local, remote) = (house.local(Method::GET, path, "").await, house.remote(Method::GET, path, "").await);
+    assert_eq!(local.body, remote.body);
+    let host = house.gateway.addr().to_string();
+    house.bare(Method::GET, path, &[("host", &host)], "").await.problem(401);
+}
+
+#[tokio::test]
+async fn real_answers_are_as_the_document_says() {
+    let house = House::open().await;
+    let document = Document::of(&house).await;
+    let session = house.journal.current_session("cli:owner").await.unwrap();
+    let run = house.journal.start_run(&session, "cli:owner", "cli:owner", &[]).await.unwrap();
+    house.journal.finish_run(&run, RunStatus::Completed, Some("stop"), None, json!({})).await.unwrap();
+    let mut answered = BTreeSet::new();
+    for (method, template, names, body, status) in requests(&run) {
+        let path = names
+            .iter()
+            .fold(format!("/api/v1{template}"), |path, (name, value)| path.replace(&format!("{{{name}}}"), value));
+        let template = format!("/api/v1{}", template.split('?').next().unwrap());
+        let answer = house.remote(method.clone(), &path, body).await;
+        assert_eq!(answer.status.as_u16(), status, "{method} {path}: {}", answer.body);
+        document.check(&template, &method, &answer);
+        if status == 200 {
+            answered.insert((template, method.to_string()));
+        }
+    }
+    let missing: Vec<_> = document.operations().into_keys().filter(|place| !answered.contains(place)).collect();
+    // A stream, one that needs a run at work, and one that needs a source on the machine: they have tests of their own.
+    let expected = [
+        ("/api/v1/events", "GET"),
+        ("/api/v1/runs/{id}/cancel", "POST"),
+        ("/api/v1/sources/offers/{name}/accept", "POST"),
+    ];
+    assert_eq!(missing, expected.map(|(path, method)| (path.to_owned(), method.to_owned())));
+}
+
+type Asked = (Method, &'static str, Vec<(&'static str, String)>, &'static str, u16);
+
+/// Requests whose answers are looked at: method, path, what its names stand for, body, and the status of the answer.
+fn requests(run: &str) -> Vec<Asked> {
+    let (get, put, post, delete) = (Method::GET, Method::PUT, Method::POST, Method::DELETE);
+    let name = |name: &str| vec![("name", name.to_owned())];
+    let key = |key: &str| vec![("key", key.to_owned())];
+    let id = |id: &str| vec![("id", id.to_owned())];
+    let grant = |plugin: &str| vec![("name", plugin.to_owned()), ("capability", "http".to_owned())];
+    let none = Vec::new;
+    let mut all = vec![
+        (get.clone(), "/ping", none(), "", 200),
+        (get.clone(), "/openapi.json", none(), "", 200),
+        (get.clone(), "/status", none(), "", 200),
+        (post.clone(), "/chat", none(), r#"{"text":"hi"}"#, 200),
+        (post.clone(), "/chat", none(), r#"{"text":""}"#, 422),
+        (post.clone(), "/chat", none(), r#"{"text":"busy"}"#, 429),
+        (post.clone(), "/chat", none(), "{", 400),
+        (post.clone(), "/stop", none(), "", 200),
+        (post.clone(), "/stop", none(), r#"{"run":"none"}"#, 404),
+        (get.clone(), "/runs", none(), "", 200),
+        (get.clone(), "/runs?limit=none", none(), "", 400),
+        (get.clone(), "/runs/{id}", id(run), "", 200),
+        (get.clone(), "/runs/{id}", id("none"), "", 404),
+        (post.clone(), "/runs/{id}/cancel", id(run), "", 409),
+        (get.clone(), "/tools", none(), "", 200),
+        (post.clone(), "/tools/{name}", name("echo"), r#"{"a":[1,null]}"#, 200),
+        (post.clone(), "/tools/{name}", name("shy"), "", 403),
+        (post.clone(), "/tools/{name}", name("slow"), "", 504),
+        (post.clone(), "/tools/{name}", name("none"), "", 404),
+        (get.clone(), "/plugins", none(), "", 200),
+        (post.clone(), "/plugins/{name}/grant/{capability}", grant("calc"), "", 200),
+        (post.clone(), "/plugins/{name}/revoke/{capability}", grant("calc"), "", 200),
+        (post.clone(), "/plugins/{name}/revoke/{capability}", grant("none"), "", 404),
+        (get.clone(), "/settings", none(), "", 200),
+        (get.clone(), "/settings/export?all=true", none(), "", 200),
+        (post.clone(), "/settings/import", none(), "[core.agent]\nrounds = 6\n", 200),
+        (post.clone(), "/settings/import", none(), "[core.agent]\nrounds = 0\n", 422),
+        (get.clone(), "/settings/{key}", key("core.gateway.listen"), "", 200),
+        (get.clone(), "/settings/{key}", key("none"), "", 404),
+        (put.clone(), "/settings/{key}", key("core.agent.rounds"), r#"{"value":5}"#, 200),
+        (put.clone(), "/settings/{key}", key("core.agent.rounds"), r#"{"value":"many"}"#, 422),
+        (delete.clone(), "/settings/{key}", key("core.agent.rounds"), "", 200),
+        (put.clone(), "/sources/{name}", name("main"), r#"{"adapter":"parrot","key":"k"}"#, 200),
+        (put, "/sources/{name}", name("main"), r#"{"adapter":"none"}"#, 422),
+        (get.clone(), "/sources", none(), "", 200),
+        (post.clone(), "/sources/{name}/use", name("main"), "", 200),
+        (post.clone(), "/sources/{name}/test", name("main"), "", 200),
+        (post.clone(), "/sources/{name}/test", name("none"), "", 404),
+        (get, "/sources/offers", none(), "", 200),
+        (post.clone(), "/sources/offers/{name}/accept", name("none"), "", 404),
+        (delete.clone(), "/sources/{name}", name("main"), "", 200),
+        (delete, "/sources/{name}", name("main"), "", 404),
+        (post.clone(), "/adapters/{name}/try", name("parrot"), "data: one\n\n", 200),
+        (post.clone(), "/adapters/{name}/try", name("none"), "", 404),
+    ];
+    for path in ["/plugins/{name}/reload", "/plugins/{name}/load", "/plugins/{name}/unload"] {
+        all.push((post.clone(), path, name("calc"), "", 200));
+        all.push((post.clone(), path, name("none"), "", 404));
+    }
+    all.push((post.clone(), "/agent/stop", none(), "", 200));
+    all.push((post.clone(), "/chat", none(), r#"{"text":"hi"}"#, 503));
+    all.push((post, "/agent/start", none(), "", 200));
+    all
+}
