@@ -9,5 +9,6 @@ mod doors;
 mod events;
 mod fakes;
 mod house;
+mod malformed;
 mod operations;
 mod start;
