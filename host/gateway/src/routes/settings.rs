@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use homeagent_settings::{Entry, Import, Kind};
 use serde::Deserialize;
 use serde_json::Value;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use crate::Problem;
 use crate::core::{Shared, on_disk};
@@ -105,7 +105,7 @@ pub(crate) async fn unset(
     Ok(Json(core.parts.settings.entry(&key).map(without_secret).ok()))
 }
 
-#[derive(Deserialize, IntoParams)]
+#[derive(Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Extent {
@@ -129,7 +129,7 @@ pub(crate) async fn export(State(core): State<Shared>, Asked(extent): Asked<Exte
     ([(CONTENT_TYPE, "application/toml")], core.parts.settings.to_toml(extent.all)).into_response()
 }
 
-#[derive(Deserialize, IntoParams)]
+#[derive(Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Manner {
