@@ -26,7 +26,7 @@ problems! {
     NotFound { 404: "There is nothing of that name" }
 
     /// What is asked contradicts how things are.
-    Conflict { 409: "It has ended already" }
+    Conflict { 409: "How things are forbids it; the detail says why" }
 
     /// What is asked can't be.
     Invalid { 422: "What is asked can't be; the detail says what can" }
@@ -48,6 +48,7 @@ problems! {
         429: "Too many calls wait",
         503: "The agent is stopped, or the callee is not there at the moment",
         504: "The callee took too long",
+        507: "The disk does not take it",
     }
 
     /// What every operation can answer.

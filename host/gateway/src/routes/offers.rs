@@ -18,40 +18,41 @@ fn discovery(core: &Core) -> Discovery {
     Discovery::new(parts.settings.clone(), parts.secrets.clone(), parts.sources.clone(), process_environment)
 }
 
-/// Looks for sources that could be used.
+/// Looks for sources that are not configured.
 ///
-/// Keys in the daemon's environment, and servers of models on its machine.
+/// It looks in the environment and on this machine, now.
 #[utoipa::path(
     get,
     path = "/sources/offers",
     operation_id = "listOffers",
     tag = "sources",
     responses(
-        (status = OK, body = Found, description = "What was found"),
+        (status = OK, body = Found, description = "What is found"),
         Conflict,
+        DiskFailures,
     )
 )]
 pub(crate) async fn list(State(core): State<Shared>) -> Result<Json<Found>, Problem> {
     Ok(Json(discovery(&core).look().await?))
 }
 
-/// What is wanted other than it is offered.
+/// How an offer is taken.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Choice {
-    /// The model to ask for.
+    /// The model, in the place of the one that is offered.
     model: Option<String>,
 }
 
-/// Makes a source of what is offered.
+/// Takes an offer: it becomes a source.
 ///
-/// A key goes from the daemon's environment into the secrets. An empty body takes the offer as it is.
+/// An empty body takes it as it is.
 #[utoipa::path(
     post,
     path = "/sources/offers/{name}/accept",
     operation_id = "acceptOffer",
     tag = "sources",
-    params(("name" = String, Path, description = "The offer", example = "deepseek")),
+    params(("name" = String, Path, description = "The offer")),
     request_body(content = Option<Choice>),
     responses(
         (status = OK, body = Source, description = "The source"),

@@ -177,7 +177,9 @@ fn base_url(given: Option<String>, descriptor: &AdapterDescriptor) -> Result<Str
     Err(Problem::invalid("the base URL has to begin with http:// or https://, name a host, and hold no password"))
 }
 
-/// Removes a source and its key. None is taken by itself from now on.
+/// Removes a source and its key.
+///
+/// No source that is found is taken by itself from then on.
 #[utoipa::path(
     delete,
     path = "/sources/{name}",

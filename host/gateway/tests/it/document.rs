@@ -113,8 +113,12 @@ async fn real_answers_are_as_the_document_says() {
         }
     }
     let missing: Vec<_> = document.operations().into_keys().filter(|place| !answered.contains(place)).collect();
-    // A stream, and one that needs a run at work: both have tests of their own.
-    let expected = [("/api/v1/events", "GET"), ("/api/v1/runs/{id}/cancel", "POST")];
+    // A stream, one that needs a run at work, and one that needs a source on the machine: they have tests of their own.
+    let expected = [
+        ("/api/v1/events", "GET"),
+        ("/api/v1/runs/{id}/cancel", "POST"),
+        ("/api/v1/sources/offers/{name}/accept", "POST"),
+    ];
     assert_eq!(missing, expected.map(|(path, method)| (path.to_owned(), method.to_owned())));
 }
 
@@ -163,10 +167,12 @@ fn requests(run: &str) -> Vec<Asked> {
         (delete.clone(), "/settings/{key}", key("core.agent.rounds"), "", 200),
         (put.clone(), "/sources/{name}", name("main"), r#"{"adapter":"parrot","key":"k"}"#, 200),
         (put, "/sources/{name}", name("main"), r#"{"adapter":"none"}"#, 422),
-        (get, "/sources", none(), "", 200),
+        (get.clone(), "/sources", none(), "", 200),
         (post.clone(), "/sources/{name}/use", name("main"), "", 200),
         (post.clone(), "/sources/{name}/test", name("main"), "", 200),
         (post.clone(), "/sources/{name}/test", name("none"), "", 404),
+        (get, "/sources/offers", none(), "", 200),
+        (post.clone(), "/sources/offers/{name}/accept", name("none"), "", 404),
         (delete.clone(), "/sources/{name}", name("main"), "", 200),
         (delete, "/sources/{name}", name("main"), "", 404),
         (post.clone(), "/adapters/{name}/try", name("parrot"), "data: one\n\n", 200),

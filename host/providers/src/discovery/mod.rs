@@ -15,6 +15,7 @@ use homeagent_settings::{
     Secret, Secrets, SecretsError, Settings, SettingsError, SourceError, SourceLine, SourceRecord, Sources,
 };
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use self::vendors::VENDORS;
 use crate::transport::{Timeouts, Transport, TransportError};
@@ -39,7 +40,7 @@ pub fn process_environment(name: &str) -> Option<String> {
 }
 
 /// A source that could be used.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Offer {
     /// What the source is called when it is accepted.
     pub name: String,
@@ -60,7 +61,7 @@ pub struct Offer {
 }
 
 /// What there is.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Found {
     /// Sources that could be used, in the order in which they are proposed.
     pub offers: Vec<Offer>,
