@@ -9,6 +9,7 @@ mod daemon;
 mod discovery;
 mod events;
 mod interrupts;
+mod observability;
 mod plugins;
 mod refusals;
 mod secrets;
