@@ -10,6 +10,7 @@ mod damaged;
 mod discovery;
 mod events;
 mod interrupts;
+mod observability;
 mod plugins;
 mod refusals;
 mod secrets;

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 
 use homeagent_journal::{Journal, JournalError};
 use homeagent_settings::{Bindings, Settings, SettingsError};
+use homeagent_types::model::Usage;
 use homeagent_types::ports::{Models, Plugins};
 use homeagent_types::{CallError, Conversation, Input, Media, Payload, Principal, Role, Timestamp, now};
 use serde::Serialize;
@@ -20,6 +21,7 @@ use crate::lifecycle::{self, Phase};
 use crate::prompt::Persona;
 use crate::result::TurnEvent;
 use crate::scheduler;
+use crate::snapshot;
 use crate::tools::{ToolListing, ToolSet};
 use crate::watch::Watcher;
 
@@ -117,13 +119,15 @@ pub struct AgentStatus {
     pub source: Option<String>,
     /// The model of the last answer.
     pub model: Option<String>,
+    /// What all answers since the start cost together, as the vendors counted it.
+    pub usage: Usage,
 }
 
 impl AgentStatus {
     /// That of an agent that is not there, but on its way or gone.
     #[must_use]
     pub fn absent(state: Phase) -> Self {
-        Self { state, queued: 0, running: 0, turns: 0, source: None, model: None }
+        Self { state, queued: 0, running: 0, turns: 0, source: None, model: None, usage: Usage::default() }
     }
 }
 
@@ -147,6 +151,7 @@ impl Agent {
         let core = Arc::new(Core::new(parts, persona));
         intake::recovered(&core, recovery.pending_inputs);
         core.phase.send_replace(Phase::Running);
+        snapshot::log(&core, "start");
         tokio::spawn(scheduler::run(Arc::clone(&core)));
         Ok(Arc::new(Self { core }))
     }
@@ -209,6 +214,7 @@ impl Agent {
             turns: self.core.turns_ended.load(Ordering::Relaxed),
             source,
             model,
+            usage: self.core.usage(),
         }
     }
 

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use homeagent_journal::Journal;
 use homeagent_settings::{Bindings, Settings};
+use homeagent_types::model::Usage;
 use homeagent_types::ports::{Models, Plugins};
 use homeagent_types::{Audience, Cause, Conversation, Principal};
 use tokio::sync::{Notify, Semaphore, watch};
@@ -41,6 +42,8 @@ pub(crate) struct Core {
     pub(crate) turns_ended: AtomicU64,
     /// Source and model of the last answer.
     last_model: Mutex<Option<(String, String)>>,
+    /// What all answers since the start cost together.
+    usage: Mutex<Usage>,
 }
 
 impl Core {
@@ -62,6 +65,7 @@ impl Core {
             tasks: TaskTracker::new(),
             turns_ended: AtomicU64::new(0),
             last_model: Mutex::default(),
+            usage: Mutex::default(),
         }
     }
 
@@ -106,6 +110,14 @@ impl Core {
     pub(crate) fn answered_by(&self, source: &str, model: &str) {
         let last = Some((source.to_owned(), model.to_owned()));
         *self.last_model.lock().unwrap_or_else(PoisonError::into_inner) = last;
+    }
+
+    pub(crate) fn usage(&self) -> Usage {
+        *self.usage.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn used(&self, usage: Usage) {
+        *self.usage.lock().unwrap_or_else(PoisonError::into_inner) += usage;
     }
 
     fn running(&self) -> MutexGuard<'_, HashMap<String, Arc<Control>>> {

@@ -43,11 +43,10 @@ impl Turn {
             Ok(()) => RunStatus::Completed,
             Err(ended) => self.give_notice(ended).await,
         };
-        let run = &self.result.run;
-        tracing::info!(run, finish = self.result.finish, rounds = self.result.tool_rounds, "turn ended");
+        tracing::info!(finish = self.result.finish, rounds = self.result.tool_rounds, "turn ended");
         let recorded = self.record.finish(status, &self.result).await;
         if let Err(error) = &recorded {
-            tracing::error!(run, %error, "the end of a turn could not be recorded");
+            tracing::error!(%error, "the end of a turn could not be recorded");
         }
         // A window that the journal may not agree with is rebuilt from it.
         if !broken && recorded.is_ok() {
@@ -188,7 +187,7 @@ pub(crate) async fn close_panicked(core: &crate::core::Core, closing: Closing, m
     result.finish = "failed".to_owned();
     result.error = Some(TurnError { code: "internal".to_owned(), text: text.clone() });
     if let Err(error) = closing.record.finish(RunStatus::Failed, &result).await {
-        tracing::error!(run = result.run, %error, "the end of a broken turn could not be recorded");
+        tracing::error!(%error, "the end of a broken turn could not be recorded");
     }
     if core.plugins.offers().channel(&closing.route.conversation.channel).is_some() {
         let kind = OutputKind::Notice("failed".to_owned());

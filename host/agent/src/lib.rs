@@ -24,6 +24,7 @@ mod scheduler;
 mod schema;
 mod sending;
 mod sink;
+mod snapshot;
 mod stages;
 mod toolloop;
 mod tools;

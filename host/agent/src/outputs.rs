@@ -7,6 +7,7 @@ use homeagent_journal::{EventKind, JournalError, OUTPUT_ID};
 use homeagent_types::ports::Plugins;
 use homeagent_types::{CallError, Cause, Conversation, Output, OutputKind, Receipt};
 use serde_json::json;
+use tracing::Instrument as _;
 
 use crate::core::Core;
 use crate::record::Record;
@@ -88,7 +89,8 @@ async fn apart(
     pauses: &'static [Duration],
 ) -> Result<Receipt, DeliveryError> {
     let (plugins, record, cause) = (Arc::clone(&core.plugins), record.clone(), cause.clone());
-    let task = core.tasks.spawn(async move { carry(&*plugins, &record, output, &cause, pauses).await });
+    let work = async move { carry(&*plugins, &record, output, &cause, pauses).await };
+    let task = core.tasks.spawn(work.in_current_span());
     match task.await {
         Ok(answer) => answer,
         Err(error) => match error.try_into_panic() {

@@ -51,7 +51,7 @@ impl Turn {
             Asked::Answered(completion) => *completion,
         };
         let Completion { source, adapter, model, answer: said } = completion;
-        tracing::debug!(run = self.result.run, source, adapter, model, calls = said.tool_calls.len(), "model answered");
+        tracing::debug!(source, adapter, model, calls = said.tool_calls.len(), "model answered");
         let mut answer = ModelAnswer {
             text: said.text,
             reasoning: said.reasoning,
@@ -158,7 +158,7 @@ impl Turn {
             self.result.tool_rounds += 1;
             return Ok(None);
         };
-        tracing::warn!(run = self.result.run, finish, "a turn reached a limit");
+        tracing::warn!(finish, "a turn reached a limit");
         self.refuse_calls(calls, "refused: a limit of this turn is reached; it was not run").await?;
         self.add(assistant(sentence.clone()), json!({ "by": "host" })).await?;
         let text = if text.trim().is_empty() { sentence } else { format!("{}\n\n{sentence}", text.trim_end()) };
@@ -375,13 +375,8 @@ impl Turn {
         self.core.answered_by(source, model);
         self.result.source = Some(source.to_owned());
         self.result.model = Some(model.to_owned());
-        let sum = &mut self.result.usage;
-        sum.input += usage.input;
-        sum.output += usage.output;
-        sum.cached = match (sum.cached, usage.cached) {
-            (None, None) => None,
-            (before, more) => Some(before.unwrap_or(0) + more.unwrap_or(0)),
-        };
+        self.result.usage += usage;
+        self.core.used(usage);
     }
 
     fn publish(&self, answer: &ModelAnswer, source: &str, model: &str, usage: Option<Usage>) {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use futures::FutureExt as _;
 use tokio::time::Instant;
+use tracing::Instrument as _;
 
 use crate::commands;
 use crate::config::Pace;
@@ -15,6 +16,7 @@ use crate::interrupt::Control;
 use crate::lifecycle::Phase;
 use crate::queue::{Batch, Next};
 use crate::result::{TurnError, TurnResult};
+use crate::snapshot;
 use crate::turn::{BeginError, Turn};
 
 /// Runs until the agent has stopped.
@@ -96,12 +98,17 @@ async fn occupy(seat: &Seat, mut batch: Batch) {
         Err((error, batch)) => return give_up(seat, batch, &error).await,
     };
     seat.core.queue().release(&seat.conversation);
+    let span = turn.span();
     let closing = turn.closing();
     let begun = turn.result.clone();
-    if AssertUnwindSafe(turn.run()).catch_unwind().await.is_err() {
-        tracing::error!(run = begun.run, "a turn panicked");
-        ending::close_panicked(&seat.core, closing, begun).await;
-    }
+    let work = async {
+        if AssertUnwindSafe(turn.run()).catch_unwind().await.is_err() {
+            tracing::error!("a turn panicked");
+            ending::close_panicked(&seat.core, closing, begun).await;
+        }
+        snapshot::log(&seat.core, "turn");
+    };
+    work.instrument(span).await;
 }
 
 /// Lets a batch wait whose turn could not begin; those who wait for it go on waiting.

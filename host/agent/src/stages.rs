@@ -9,6 +9,7 @@ use homeagent_types::stage::{
     FailurePolicy, HandlerMode, Patch, Scope, Stage, StageContext, StageData, StageRegistration,
 };
 use homeagent_types::{CallError, Cause, Offer, Offers, Payload};
+use tracing::Instrument as _;
 
 /// Values that handlers may keep in one turn, at most.
 const DATA_KEPT: usize = 256;
@@ -113,7 +114,8 @@ impl Stages {
             turn_data: snapshot.turn_data.clone(),
             cause: Cause { deadline_ms, ..cause.clone() },
         };
-        let run = self.plugins.run_stage(&offer.plugin, context);
+        let span = tracing::info_span!("stage", name = stage.as_str(), plugin = offer.plugin);
+        let run = self.plugins.run_stage(&offer.plugin, context).instrument(span);
         tokio::time::timeout(timeout, run).await.unwrap_or(Err(CallError::Timeout))
     }
 }

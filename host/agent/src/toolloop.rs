@@ -9,6 +9,7 @@ use homeagent_types::model::{ContentPart, Message};
 use homeagent_types::stage::{HandlerMode, Stage, StageData};
 use homeagent_types::{CallError, Cause, Denial, Effect, Shown, ToolCall, ToolOutput};
 use serde_json::{Value, json};
+use tracing::Instrument as _;
 
 use crate::config::{Limits, prefix};
 use crate::core::Core;
@@ -275,6 +276,8 @@ impl Workshop<'_> {
                 }
             }
         };
+        let plugin = tool.plugin().unwrap_or("host");
+        let work = work.instrument(tracing::info_span!("tool", name = tool.definition.name, plugin));
         let result = tokio::time::timeout(deadline + SLACK, work).await.unwrap_or(Err(CallError::Timeout));
         self.show(Shown::ToolEnded(call.name.clone()));
         if let Err(error) = &result {

@@ -174,6 +174,18 @@ impl Turn {
         })
     }
 
+    /// What stands around the turn's work, so that each line of the log in it names the run: at the level of errors, so
+    /// that it does so however little is logged.
+    pub(crate) fn span(&self) -> tracing::Span {
+        tracing::error_span!(
+            "turn",
+            run = self.result.run,
+            conversation = %self.input.conversation,
+            role = self.input.principal.role.as_str(),
+            channel = self.input.conversation.channel,
+        )
+    }
+
     /// What is needed to close the turn from outside.
     pub(crate) fn closing(&self) -> Closing {
         Closing {

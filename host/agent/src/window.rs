@@ -173,4 +173,10 @@ impl Contexts {
             bytes -= oldest.window.bytes();
         }
     }
+
+    /// How many there are, and the bytes of their windows.
+    pub(crate) fn held(&self) -> (usize, usize) {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        (idle.len(), idle.iter().map(|(_, context)| context.window.bytes()).sum())
+    }
 }

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::Problem;
-use crate::ports::{Keeper, Live};
+use crate::ports::{Keeper, Live, Monitor};
 use crate::token::Token;
 
 /// The parts of the daemon that the gateway shows.
@@ -30,6 +30,8 @@ pub struct Parts {
     pub journal: Journal,
     /// The agent, and what lives as long as it does.
     pub keeper: Arc<dyn Keeper>,
+    /// What the daemon knows of itself.
+    pub monitor: Arc<dyn Monitor>,
 }
 
 /// [`Parts`] at work.

@@ -29,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub use crate::core::Parts;
-pub use crate::ports::{Change, Keeper, Live, Turns};
+pub use crate::ports::{Change, Keeper, Live, LoggedProblem, Monitor, Turns};
 pub use crate::problem::Problem;
 pub use crate::socket::SocketError;
 pub use crate::token::TokenError;

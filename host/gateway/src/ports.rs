@@ -6,8 +6,10 @@ use async_trait::async_trait;
 use homeagent_agent::{ActiveRun, Agent, AgentStatus, Ask, Asked, Phase, ToolListing};
 use homeagent_providers::{Providers, SourceState};
 use homeagent_types::ports::{Adapters, Listeners, Mind, PluginAdmin, PluginStatus};
-use homeagent_types::{CallError, Cause, Role, ToolOutput};
+use homeagent_types::{CallError, Cause, Role, Timestamp, ToolOutput};
+use serde::Serialize;
 use tokio::sync::broadcast;
+use utoipa::ToSchema;
 
 /// Whom tool calls over the API come from.
 const CALLER: &str = "api";
@@ -60,6 +62,25 @@ pub trait Keeper: Send + Sync {
     /// Ends the agent wholly: waiting inputs are told, running turns have their time, plugins end, caches go. Nothing
     /// happens where it is stopped already.
     async fn stop(&self);
+}
+
+/// A warning or an error that went into the log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct LoggedProblem {
+    /// When.
+    pub at: Timestamp,
+    /// `warn` or `error`.
+    pub level: String,
+    /// The part of the daemon that logged it; `plugin` for the lines of plugins.
+    pub origin: String,
+    /// What it said.
+    pub text: String,
+}
+
+/// What the daemon knows of itself.
+pub trait Monitor: Send + Sync {
+    /// The last problems, the oldest first, without secrets.
+    fn problems(&self) -> Vec<LoggedProblem>;
 }
 
 /// The agent, as the API sees it.

@@ -14,7 +14,8 @@ use homeagent_settings::{BindingError, DatabaseError, SecretsError, SettingsErro
 
 use crate::keeper::{AgentError, Keeper};
 use crate::lock::{HomeLock, LockError};
-use crate::logging;
+use crate::logging::Log;
+use crate::monitor::Monitor;
 use crate::stores::Stores;
 
 /// Why the daemon does not start. Each is a sentence that says what to do.
@@ -67,6 +68,8 @@ pub struct Daemon {
     keeper: Keeper,
     journal: Journal,
     discovery: Discovery,
+    /// Ends after the parts that log.
+    _log: Log,
     /// Given back last.
     _lock: HomeLock,
 }
@@ -83,8 +86,7 @@ impl Daemon {
         let home = &fs::canonicalize(home).map_err(|source| StartError::Home { home: home.to_owned(), source })?;
         let lock = HomeLock::take(home)?;
         let stores = Stores::open(home)?;
-        let level = stores.settings.text("core.log.level").unwrap_or_else(|_| "info".to_owned());
-        logging::start(home, &level, quiet);
+        let log = Log::start(home, &stores.settings, quiet, None);
         tracing::info!(version = env!("CARGO_PKG_VERSION"), home = %home.display(), "starting");
         stores.log_remarks();
         let listen = match listen {
@@ -95,7 +97,7 @@ impl Daemon {
         let doors = Doors::open(home, &listen).await?;
         let keeper = Keeper::new(home.clone(), stores.clone());
         keeper.start().await?;
-        let journal = stores.journal.clone();
+        let (journal, secrets) = (stores.journal.clone(), stores.secrets.clone());
         let discovery = Discovery::new(
             stores.settings.clone(),
             stores.secrets.clone(),
@@ -112,9 +114,10 @@ impl Daemon {
                 sources: stores.sources,
                 journal: stores.journal,
                 keeper: Arc::new(keeper.clone()),
+                monitor: Arc::new(Monitor::new(&log, secrets)),
             },
         );
-        Ok(Self { gateway, keeper, journal, discovery, _lock: lock })
+        Ok(Self { gateway, keeper, journal, discovery, _log: log, _lock: lock })
     }
 
     /// Where the API listens.

@@ -5,6 +5,7 @@ mod daemon;
 mod keeper;
 mod lock;
 mod logging;
+mod monitor;
 mod stores;
 
 pub use crate::daemon::{Daemon, StartError};

@@ -48,6 +48,11 @@ impl Journal {
         self.writer.write("appending events", work).await
     }
 
+    /// How many pieces of work wait for the writing thread.
+    pub fn waiting(&self) -> usize {
+        self.writer.waiting()
+    }
+
     /// Ends the journal: what was queued is written, later writes get [`JournalError::Closed`], and the write-ahead log
     /// is folded into the database. Reading goes on.
     pub async fn close(&self) {

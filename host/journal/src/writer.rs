@@ -155,6 +155,10 @@ impl Writer {
         self.tip.clone()
     }
 
+    pub(crate) fn waiting(&self) -> usize {
+        self.queue.max_capacity().saturating_sub(self.queue.capacity())
+    }
+
     pub(crate) async fn close(&self) {
         let (done, closed) = oneshot::channel();
         // Both fail only when the thread has ended already.

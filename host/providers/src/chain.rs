@@ -13,10 +13,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use homeagent_settings::{Secret, Secrets, Settings, SourceLine, SourceRecord, Sources};
-use homeagent_types::model::{Completion, Failure, FailureClass, Message, ModelDelta, Prompt};
+use homeagent_types::model::{
+    AssistantAnswer, Completion, Failure, FailureClass, Message, ModelDelta, ModelRequest, Prompt,
+};
 use homeagent_types::ports::{Adapters, Models, ModelsFailure, Progress};
 use tokio::sync::broadcast;
 use tokio::time::Instant;
+use tracing::Instrument as _;
 
 use self::attempt::{Caller, Route, failure};
 use self::show::Show;
@@ -140,7 +143,7 @@ impl Providers {
         let route = self.route(&record).map_err(failed)?;
         let mut request = request::build(&self.settings, &route, &prompt);
         request.max_tokens = Some(TEST_TOKENS);
-        let answer = self.caller().ask(&route, &request, &mut Show::new(&Unwatched)).await;
+        let answer = self.ask(&route, &request, &mut Show::new(&Unwatched)).await;
         match &answer.error {
             None => self.standings.succeeded(&record),
             Some(failure) => {
@@ -177,7 +180,7 @@ impl Providers {
             };
             show.begin();
             let request = request::build(&self.settings, &route, prompt);
-            let answer = self.caller().ask(&route, &request, &mut show).await;
+            let answer = self.ask(&route, &request, &mut show).await;
             let record = &route.record;
             let Some(error) = answer.error.clone() else {
                 show.clear();
@@ -192,6 +195,25 @@ impl Providers {
                 partial = Some(Box::new(completion(&route, answer)));
             }
         }
+    }
+
+    /// Asks one source, inside a span that tells what it came to.
+    async fn ask(&self, route: &Route, request: &ModelRequest, show: &mut Show<'_>) -> AssistantAnswer {
+        let SourceRecord { name, adapter, model, .. } = &route.record;
+        let span = tracing::info_span!(
+            "model_call",
+            source = name,
+            adapter,
+            model,
+            input_tokens = tracing::field::Empty,
+            output_tokens = tracing::field::Empty,
+            outcome = tracing::field::Empty,
+        );
+        let answer = self.caller().ask(route, request, show).instrument(span.clone()).await;
+        let usage = answer.usage.unwrap_or_default();
+        let outcome = answer.error.as_ref().map_or("answered", |failure| failure.class.as_str());
+        span.record("input_tokens", usage.input).record("output_tokens", usage.output).record("outcome", outcome);
+        answer
     }
 
     /// The first source that may be asked now; else how long to wait for one.
@@ -308,7 +330,7 @@ fn may_pass(class: FailureClass) -> bool {
     }
 }
 
-fn completion(route: &Route, answer: homeagent_types::model::AssistantAnswer) -> Completion {
+fn completion(route: &Route, answer: AssistantAnswer) -> Completion {
     Completion {
         source: route.record.name.clone(),
         adapter: route.record.adapter.clone(),

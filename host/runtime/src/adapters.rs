@@ -58,6 +58,7 @@ impl Loaded {
             digest: self.package.digest.clone(),
             restarts: 0,
             calls: self.core.calls.load(std::sync::atomic::Ordering::Relaxed),
+            waiting: 0,
             last_error: self.core.last_error(),
             uptime_ms: 0,
             granted: Vec::new(),

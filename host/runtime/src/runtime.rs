@@ -336,6 +336,7 @@ impl Inner {
             digest: String::new(),
             restarts: 0,
             calls: 0,
+            waiting: 0,
             last_error: None,
             uptime_ms: 0,
             granted: Vec::new(),

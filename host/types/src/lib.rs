@@ -10,6 +10,7 @@ pub mod model;
 pub mod plugin;
 pub mod ports;
 pub mod principal;
+pub mod process;
 pub mod stage;
 pub mod tool;
 
@@ -18,6 +19,7 @@ pub use error::{CallError, Denial};
 pub use input::{Accepted, Input, Media, MediaSource, Payload, Submission};
 pub use plugin::{Descriptor, Offer, Offers};
 pub use principal::{Audience, Cause, Conversation, Peer, Principal, Role};
+pub use process::ProcessFigures;
 pub use tool::{Effect, ToolCall, ToolDefinition, ToolOutput};
 
 /// Additions by name; readers ignore names they do not know.

@@ -312,6 +312,17 @@ pub struct Usage {
     pub cached: Option<u64>,
 }
 
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, more: Self) {
+        self.input += more.input;
+        self.output += more.output;
+        self.cached = match (self.cached, more.cached) {
+            (None, None) => None,
+            (before, more) => Some(before.unwrap_or(0) + more.unwrap_or(0)),
+        };
+    }
+}
+
 /// Why a model stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]

@@ -192,6 +192,8 @@ pub struct PluginStatus {
     pub restarts: u64,
     /// Calls since the slot was made.
     pub calls: u64,
+    /// Calls that wait for the instance to take them.
+    pub waiting: usize,
     /// The last failure of a call, in words.
     pub last_error: Option<String>,
     /// Milliseconds since the instance began to serve.

@@ -34,7 +34,7 @@ pub(crate) async fn run(args: Args) -> Result<u8, Failure> {
         Command::Stop { run } => desk.stop(run).await,
         Command::Status => {
             let answer = desk.client.get("status").await?;
-            desk.answer(&answer, show::status::show)
+            desk.answer(&answer, |answer| show::status::show(answer, &TimeZone::system()))
         }
         Command::Agent { command } => desk.agent(&command).await,
         Command::Tools { command } => desk.tools(command.unwrap_or(Tools::List)).await,

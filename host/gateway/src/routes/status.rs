@@ -1,17 +1,21 @@
 //! Whether and how the daemon is.
 
+use std::path::Path;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use homeagent_agent::{ActiveRun, AgentStatus};
 use homeagent_providers::SourceState;
+use homeagent_types::ProcessFigures;
 use homeagent_types::ports::PluginStatus;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::core::Shared;
-use crate::document;
+use crate::core::{Shared, on_disk};
+use crate::ports::LoggedProblem;
+use crate::{Problem, document};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -61,12 +65,19 @@ pub(crate) struct Status {
     pid: u32,
     uptime_ms: u64,
     home: String,
+    /// What is left for us on the disk that holds the home, where the system tells.
+    disk_free_bytes: Option<u64>,
     url: String,
+    process: ProcessFigures,
     agent: AgentStatus,
     active: Vec<ActiveRun>,
+    /// Pieces of work that wait for the journal.
+    journal_waiting: usize,
     plugins: PluginCounts,
     /// Those that are tried when no other is configured, too.
     sources: Vec<SourceState>,
+    /// The last warnings and errors of the log, the oldest first.
+    problems: Vec<LoggedProblem>,
 }
 
 /// How many plugins work.
@@ -74,6 +85,15 @@ pub(crate) struct Status {
 struct PluginCounts {
     live: usize,
     not_live: Vec<NotLive>,
+    /// Those for which calls wait.
+    waiting: Vec<Waiting>,
+}
+
+/// A plugin that is behind.
+#[derive(Serialize, ToSchema)]
+struct Waiting {
+    name: String,
+    calls: usize,
 }
 
 /// A plugin that does not work.
@@ -94,26 +114,40 @@ struct NotLive {
         (status = OK, body = Status, description = "How it is; without plugins and sources while the agent is stopped"),
     )
 )]
-pub(crate) async fn status(State(core): State<Shared>) -> Json<Status> {
+pub(crate) async fn status(State(core): State<Shared>) -> Result<Json<Status>, Problem> {
+    // A disk that hangs holds up this answer alone.
+    let home = core.parts.home.clone();
+    let disk_free_bytes = on_disk(move || Ok::<_, Problem>(free_bytes(&home))).await?;
     let present = core.parts.keeper.live();
     let plugins = present.as_ref().map(|live| live.plugins.list()).unwrap_or_default();
+    let waiting = plugins.iter().filter(|plugin| plugin.waiting > 0);
+    let waiting = waiting.map(|plugin| Waiting { name: plugin.name.clone(), calls: plugin.waiting }).collect();
     let (live, others): (Vec<PluginStatus>, Vec<PluginStatus>) =
         plugins.into_iter().partition(|plugin| plugin.state == "live");
     let not_live =
         others.into_iter().map(|plugin| NotLive { name: plugin.name, state: plugin.state, reason: plugin.reason });
-    Json(Status {
+    Ok(Json(Status {
         name: "homed",
         version: VERSION,
         pid: std::process::id(),
         uptime_ms: u64::try_from(core.started.elapsed().as_millis()).unwrap_or(u64::MAX),
         home: core.parts.home.display().to_string(),
+        disk_free_bytes,
         url: format!("http://{}", core.addr),
+        process: ProcessFigures::read(),
         agent: match &present {
             Some(live) => live.turns.status(),
             None => AgentStatus::absent(core.parts.keeper.phase()),
         },
         active: present.as_ref().map(|live| live.turns.active()).unwrap_or_default(),
-        plugins: PluginCounts { live: live.len(), not_live: not_live.collect() },
+        journal_waiting: core.parts.journal.waiting(),
+        plugins: PluginCounts { live: live.len(), not_live: not_live.collect(), waiting },
         sources: present.map(|live| live.providers.states()).unwrap_or_default(),
-    })
+        problems: core.parts.monitor.problems(),
+    }))
+}
+
+fn free_bytes(home: &Path) -> Option<u64> {
+    let disk = rustix::fs::statvfs(home).ok()?;
+    disk.f_bavail.checked_mul(disk.f_frsize)
 }

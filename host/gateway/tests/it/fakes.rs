@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use homeagent_agent::{ActiveRun, AgentStatus, Ask, Asked, Phase, ToolListing, TurnError, TurnEvent, TurnResult};
-use homeagent_gateway::{Change, Keeper, Live, Turns};
+use homeagent_gateway::{Change, Keeper, Live, LoggedProblem, Monitor, Turns};
 use homeagent_types::model::{
     AdapterDescriptor, Failure, FinishReason, Framing, HttpRequest, HttpResponse, KeyPlacement, ModelDelta,
-    ModelRequest, Rehearsed, StreamEvent, ToolCallDelta,
+    ModelRequest, Rehearsed, StreamEvent, ToolCallDelta, Usage,
 };
 use homeagent_types::ports::{
     AdapterSession, Adapters, Connection, Frame, Listeners, PluginAdmin, PluginStatus, ToPeer,
@@ -147,6 +147,7 @@ impl Turns for FakeTurns {
             turns: self.asked.lock().unwrap().len() as u64,
             source: None,
             model: None,
+            usage: Usage { input: 1200, output: 80, cached: None },
         }
     }
 
@@ -202,6 +203,7 @@ fn plugin(name: &str) -> PluginStatus {
         digest: "0".repeat(64),
         restarts: if live { 0 } else { 5 },
         calls: 12,
+        waiting: if live { 3 } else { 0 },
         last_error: None,
         uptime_ms: 1000,
         granted: Vec::new(),
@@ -390,5 +392,19 @@ impl Connection for FakeConnection {
 
     async fn closed(self: Box<Self>, reason: String) {
         let _ = self.to_slot.send(Err(reason)).await;
+    }
+}
+
+/// A daemon that logged one warning.
+pub struct FakeMonitor;
+
+impl Monitor for FakeMonitor {
+    fn problems(&self) -> Vec<LoggedProblem> {
+        vec![LoggedProblem {
+            at: 1_700_000_000_000,
+            level: "warn".into(),
+            origin: "plugin".into(),
+            text: "the plugin failed; starting it again".into(),
+        }]
     }
 }

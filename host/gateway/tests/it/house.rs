@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 
-use crate::fakes::{FakeAdapters, FakeKeeper, FakeListeners, FakePlugins, FakeTurns};
+use crate::fakes::{FakeAdapters, FakeKeeper, FakeListeners, FakeMonitor, FakePlugins, FakeTurns};
 
 pub struct House {
     pub home: TempDir,
@@ -103,6 +103,7 @@ fn build(home: &TempDir, listen: &str, listeners: Arc<dyn Listeners>) -> (Parts,
             adapters,
             listeners,
         })),
+        monitor: Arc::new(FakeMonitor),
     };
     (parts, (turns, plugins, settings, secrets, journal))
 }

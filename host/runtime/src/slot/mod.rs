@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 use homeagent_types::CallError;
 use homeagent_types::ports::PluginStatus;
 use tokio::sync::{mpsc, oneshot};
+use tracing::Instrument as _;
 
 pub(crate) use self::core::lock;
 use self::core::{Overdue, SlotCore};
@@ -84,25 +85,29 @@ impl Slot {
         let (reply, answer) = oneshot::channel();
         let work = work(reply);
         let (export, repeatable) = (work.export(), work.may_be_repeated());
+        let span = tracing::debug_span!("call", plugin = self.core.name, export);
         let verdict = Verdict::default();
         let job = Job { id: self.core.next_job(), deadline, work, verdict: Arc::clone(&verdict) };
-        let outcome = match tokio::time::timeout_at(deadline.into(), self.jobs.send(job)).await {
-            Err(_) => Err(CallError::Busy),
-            Ok(Err(_)) => Err(CallError::NotFound(format!("the plugin {} has been unloaded", self.core.name))),
-            Ok(Ok(())) => match tokio::time::timeout_at(deadline.into(), answer).await {
-                Err(_) => Err(CallError::Timeout),
-                // Lost with its instance, or with the queue of a slot that has failed.
-                Ok(Err(_)) => match verdict.reason.get() {
-                    Some(reason) => Err(CallError::Other(reason.clone())),
-                    None if !repeatable && verdict.begun.load(Ordering::Acquire) => Err(CallError::Other(format!(
-                        "the plugin {} was lost in {export}; it is not known whether it was done",
-                        self.core.name
-                    ))),
-                    None => self.check().and(Err(CallError::Retryable)),
+        let exchange = async {
+            match tokio::time::timeout_at(deadline.into(), self.jobs.send(job)).await {
+                Err(_) => Err(CallError::Busy),
+                Ok(Err(_)) => Err(CallError::NotFound(format!("the plugin {} has been unloaded", self.core.name))),
+                Ok(Ok(())) => match tokio::time::timeout_at(deadline.into(), answer).await {
+                    Err(_) => Err(CallError::Timeout),
+                    // Lost with its instance, or with the queue of a slot that has failed.
+                    Ok(Err(_)) => match verdict.reason.get() {
+                        Some(reason) => Err(CallError::Other(reason.clone())),
+                        None if !repeatable && verdict.begun.load(Ordering::Acquire) => Err(CallError::Other(format!(
+                            "the plugin {} was lost in {export}; it is not known whether it was done",
+                            self.core.name
+                        ))),
+                        None => self.check().and(Err(CallError::Retryable)),
+                    },
+                    Ok(Ok(outcome)) => outcome,
                 },
-                Ok(Ok(outcome)) => outcome,
-            },
+            }
         };
+        let outcome = exchange.instrument(span).await;
         if let Err(error @ (CallError::Timeout | CallError::Other(_))) = &outcome {
             self.core.note_error(format!("{export}: {error}"));
         }
@@ -158,6 +163,7 @@ impl Slot {
             digest: state.package.digest.clone(),
             restarts: state.restarts,
             calls: self.core.calls.load(Ordering::Relaxed),
+            waiting: self.jobs.max_capacity().saturating_sub(self.jobs.capacity()),
             last_error: self.core.last_error(),
             uptime_ms: if serving { u64::try_from(state.since.elapsed().as_millis()).unwrap_or(u64::MAX) } else { 0 },
             granted,

@@ -209,7 +209,10 @@ fn surfaces() -> Vec<Declaration> {
             Kind::choice(&["off", "error", "warn", "info", "debug", "trace"]),
             "info",
             "How much is logged",
-        )
-        .restarting("daemon"),
+        ),
+        integer("core.log.days", 14, (1, 3650), "For how many days log files are kept").counted_in("days"),
+        integer("core.log.file_mib", 64, (1, 4096), "How large a log file may become before the next one begins")
+            .counted_in("MiB"),
+        integer("core.log.total_mib", 512, (1, 1 << 20), "How much all log files may take together").counted_in("MiB"),
     ]
 }

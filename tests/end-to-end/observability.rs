@@ -1,0 +1,59 @@
+//! How the daemon tells of itself: its log, and `waiter status`.
+
+use std::path::Path;
+
+use rustix::process::Signal;
+
+use crate::daemon::with_vendor;
+use crate::vendor::Reply;
+
+/// All that the log files hold.
+fn log(home: &Path) -> String {
+    let files = std::fs::read_dir(home.join("logs")).expect("there is a folder of logs");
+    files.map(|file| std::fs::read_to_string(file.expect("an entry").path()).expect("a log is text")).collect()
+}
+
+#[tokio::test]
+async fn obs_each_line_of_a_turn_names_its_run_at_a_level_that_changes_while_the_daemon_runs() {
+    let (mut daemon, vendor) = with_vendor().await;
+    let ask = async || {
+        vendor.script([Reply::text("hello")]);
+        daemon.ask("a question in my own words").await["run"].as_str().expect("a turn has a run").to_owned()
+    };
+    ask().await;
+    assert!(!log(daemon.home.path()).contains("DEBUG"), "nothing is logged at debug level before it is asked for");
+    daemon.waiter(&["settings", "set", "core.log.level", "debug"]).await.ok();
+    // The change holds from some moment after the answer on.
+    let run = loop {
+        let run = ask().await;
+        if log(daemon.home.path()).contains("resident_bytes=") {
+            break run;
+        }
+    };
+    let run = format!("run=\"{run}\"");
+    daemon.signal(Signal::TERM);
+    daemon.child.wait().await.expect("it ends");
+    let log = log(daemon.home.path());
+    let own: Vec<&str> = log.lines().filter(|line| line.contains(&run)).collect();
+    for part in ["turn ended", "model answered", "memory after=\"turn\""] {
+        assert!(own.iter().any(|line| line.contains(part)), "no line of the run says {part}: {own:#?}");
+    }
+    assert!(!log.contains("in my own words"), "what people write is not in the log");
+}
+
+#[tokio::test]
+async fn obs_status_shows_what_went_wrong_last_and_what_was_used() {
+    let (daemon, vendor) = with_vendor().await;
+    vendor.script([Reply::text("hello")]);
+    daemon.ask("hi").await;
+    vendor.script([Reply::Status(401, serde_json::json!({ "error": { "message": "no such key" } }))]);
+    daemon.ask("hi").await;
+    let status = daemon.waiter_json(&["status"]).await;
+    assert!(status["process"]["resident_bytes"].as_u64() > Some(1 << 20), "{status}");
+    assert!(status["disk_free_bytes"].is_u64(), "{status}");
+    let problems = status["problems"].as_array().expect("a list");
+    let failed = problems.iter().find(|problem| problem["text"].to_string().contains("model source failed"));
+    assert_eq!(failed.expect("the failure is among them")["level"], "warn");
+    let shown = daemon.waiter(&["status"]).await.ok();
+    assert!(shown.contains("model source failed") && shown.contains("of memory"), "{shown}");
+}
