@@ -1,0 +1,146 @@
+//! What a turn costs beside its model: everything from the question to the result, with a model that answers at once.
+//!
+//! Most of it are the commits of the journal, so one append is measured in the same run, on the same disk: that of the
+//! temporary folder (`TMPDIR`).
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use homeagent_agent::{Agent, Ask, Parts, TurnEvent};
+use homeagent_journal::{EventKind, Journal, NewEvent};
+use homeagent_settings::{Bindings, Database, Secrets, Settings};
+use homeagent_types::model::{AssistantAnswer, Completion, FinishReason, Prompt};
+use homeagent_types::ports::{Models, ModelsFailure, Plugins, Progress};
+use homeagent_types::stage::{Patch, StageContext};
+use homeagent_types::{
+    CallError, Cause, Conversation, Offers, Output, OutputDelta, Principal, Receipt, Role, ToolOutput,
+};
+use serde_json::json;
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+/// Turns that fill a window of `core.agent.window_events` messages: each adds a question and an answer.
+const FILLING: usize = 100;
+
+/// As many as the agent runs at once.
+const CONVERSATIONS: usize = 4;
+
+struct InstantModel;
+
+#[async_trait]
+impl Models for InstantModel {
+    async fn complete(&self, _: &Prompt, _: &dyn Progress) -> Result<Completion, ModelsFailure> {
+        let text = "今天晚上吃面条。".to_owned();
+        let answer = AssistantAnswer { text, finish: Some(FinishReason::Stop), ..AssistantAnswer::default() };
+        Ok(Completion { source: "main".to_owned(), adapter: "instant".to_owned(), model: "instant".to_owned(), answer })
+    }
+}
+
+/// A home without plugins. The agent calls only what is offered.
+#[derive(Default)]
+struct NoPlugins(Arc<Offers>);
+
+#[async_trait]
+impl Plugins for NoPlugins {
+    fn offers(&self) -> Arc<Offers> {
+        Arc::clone(&self.0)
+    }
+
+    async fn call_tool(&self, _: &str, _: &str, _: String, _: Cause) -> Result<ToolOutput, CallError> {
+        Err(CallError::NotLive)
+    }
+
+    async fn run_stage(&self, _: &str, _: StageContext) -> Result<Vec<Patch>, CallError> {
+        Err(CallError::NotLive)
+    }
+
+    async fn deliver(&self, _: &str, _: Output, _: Cause) -> Result<Receipt, CallError> {
+        Err(CallError::NotLive)
+    }
+
+    fn show(&self, _: &str, _: Vec<OutputDelta>) {}
+
+    fn publish(&self, _: &str, _: serde_json::Value, _: Cause) {}
+}
+
+struct Home {
+    runtime: Runtime,
+    agent: Arc<Agent>,
+    journal: Journal,
+    _folder: TempDir,
+}
+
+fn home() -> Home {
+    let runtime = Runtime::new().expect("a runtime");
+    let folder = tempfile::tempdir().expect("a folder");
+    let database = Database::open(folder.path().join("homeagent.db")).expect("a new database");
+    let secrets = Secrets::open(&database, folder.path()).expect("new secrets");
+    let journal = Journal::open(&database).expect("a new journal");
+    let parts = Parts {
+        journal: journal.clone(),
+        settings: Settings::open(&database, &secrets).expect("new settings"),
+        bindings: Bindings::open(&database).expect("new bindings"),
+        plugins: Arc::new(NoPlugins::default()),
+        models: Arc::new(InstantModel),
+        home: folder.path().to_path_buf(),
+    };
+    let agent = runtime.block_on(Agent::start(parts)).expect("the agent starts");
+    Home { runtime, agent, journal, _folder: folder }
+}
+
+/// A turn from the question to its result, which has to be the model's answer.
+async fn turn(agent: &Agent, conversation: &str) {
+    let owner =
+        Principal { namespace: "local".to_owned(), user: "me".to_owned(), role: Role::Owner, display_name: None };
+    let question = Ask::text("今天晚上想吃什么？", Conversation::person("api", conversation), owner);
+    let mut asked = agent.ask(question).await.expect("the question is taken");
+    while let Some(event) = asked.events.recv().await {
+        if let TurnEvent::Finished(result) = event {
+            assert_eq!(result.finish, "stop", "{result:?}");
+            return;
+        }
+    }
+    panic!("a turn ended without a result");
+}
+
+fn append(session: &str) -> NewEvent {
+    NewEvent {
+        session: session.to_owned(),
+        run: None,
+        conversation: "api:private:floor".to_owned(),
+        kind: EventKind::UserMessageAdded,
+        audience: "api:private:floor".to_owned(),
+        payload: json!({ "text": "今天晚上想吃什么？" }),
+    }
+}
+
+fn turns(criterion: &mut Criterion) {
+    let Home { runtime, agent, journal, _folder } = home();
+    let names: Vec<String> = (0..CONVERSATIONS).map(|number| format!("full-{number}")).collect();
+    runtime.block_on(async {
+        for name in &names {
+            for _ in 0..FILLING {
+                turn(&agent, name).await;
+            }
+        }
+    });
+    let session = runtime.block_on(journal.current_session("api:private:floor")).expect("a session");
+
+    let mut group = criterion.benchmark_group("turn");
+    group.throughput(Throughput::Elements(1));
+    group.bench_function("one append to the journal, to compare", |bencher| {
+        bencher.to_async(&runtime).iter(|| journal.append(append(&session)));
+    });
+    group.bench_function("one conversation, full window", |bencher| {
+        bencher.to_async(&runtime).iter(|| turn(&agent, &names[0]));
+    });
+    group.throughput(Throughput::Elements(CONVERSATIONS as u64));
+    group.bench_function("four conversations, full windows", |bencher| {
+        bencher.to_async(&runtime).iter(|| futures::future::join_all(names.iter().map(|name| turn(&agent, name))));
+    });
+    group.finish();
+}
+
+criterion_group!(benches, turns);
+criterion_main!(benches);
