@@ -186,8 +186,10 @@ mod tests {
     const TODAY: Date = date(2026, 3, 2);
 
     fn names(folder: &Path) -> Vec<String> {
-        let mut names: Vec<_> =
-            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let mut names: Vec<_> = fs::read_dir(folder)
+            .expect("a folder")
+            .map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"))
+            .collect();
         names.sort();
         names
     }
@@ -198,22 +200,22 @@ mod tests {
 
     #[test]
     fn a_day_that_runs_away_fills_no_more_than_the_bound() {
-        let home = tempfile::tempdir().unwrap();
+        let home = tempfile::tempdir().expect("a folder");
         let mut log = files(home.path(), 14, 100, 350);
         for _ in 0..1000 {
             log.take(b"twenty bytes a line\n", TODAY, Instant::now());
         }
         let logs = home.path().join("logs");
         assert_eq!(names(&logs), ["homed.2026-03-02.198.log", "homed.2026-03-02.199.log", "homed.2026-03-02.200.log"]);
-        assert_eq!(fs::read(logs.join("homed.2026-03-02.200.log")).unwrap().len(), 100);
+        assert_eq!(fs::read(logs.join("homed.2026-03-02.200.log")).expect("a file of the log").len(), 100);
     }
 
     #[test]
     fn each_day_has_its_file_and_old_days_go() {
-        let home = tempfile::tempdir().unwrap();
+        let home = tempfile::tempdir().expect("a folder");
         let mut log = files(home.path(), 2, 100, 1000);
-        fs::create_dir(home.path().join("logs")).unwrap();
-        fs::write(home.path().join("logs/notes.txt"), "mine").unwrap();
+        fs::create_dir(home.path().join("logs")).expect("the disk takes it");
+        fs::write(home.path().join("logs/notes.txt"), "mine").expect("the disk takes it");
         for day in [date(2026, 2, 27), date(2026, 2, 28), date(2026, 3, 1), TODAY] {
             log.take(b"a line\n", day, Instant::now());
         }
@@ -222,28 +224,28 @@ mod tests {
 
     #[test]
     fn the_next_start_goes_on_in_the_last_file() {
-        let home = tempfile::tempdir().unwrap();
+        let home = tempfile::tempdir().expect("a folder");
         for text in ["first\n", "second\n"] {
             files(home.path(), 14, 100, 1000).take(text.as_bytes(), TODAY, Instant::now());
         }
-        let written = fs::read_to_string(home.path().join("logs/homed.2026-03-02.log")).unwrap();
+        let written = fs::read_to_string(home.path().join("logs/homed.2026-03-02.log")).expect("a file of the log");
         assert_eq!(written, "first\nsecond\n");
     }
 
     #[test]
     fn lines_go_on_when_the_folder_can_be_written_again() {
-        let home = tempfile::tempdir().unwrap();
+        let home = tempfile::tempdir().expect("a folder");
         let mut log = files(home.path(), 14, 100, 1000);
         let now = Instant::now();
         log.take(b"before\n", TODAY, now);
         // A file in the folder's place stands for a disk that takes nothing.
-        fs::remove_dir_all(home.path().join("logs")).unwrap();
-        fs::write(home.path().join("logs"), "in the way").unwrap();
+        fs::remove_dir_all(home.path().join("logs")).expect("the disk takes it");
+        fs::write(home.path().join("logs"), "in the way").expect("the disk takes it");
         log.take(b"lost\n", TODAY, now);
         log.take(b"lost too\n", TODAY, now);
-        fs::remove_file(home.path().join("logs")).unwrap();
+        fs::remove_file(home.path().join("logs")).expect("the disk takes it");
         log.take(b"after\n", TODAY, now + PAUSE);
-        let written = fs::read_to_string(home.path().join("logs/homed.2026-03-02.log")).unwrap();
+        let written = fs::read_to_string(home.path().join("logs/homed.2026-03-02.log")).expect("a file of the log");
         assert_eq!(written, "2 lines of the log are missing here: they could not be written\nafter\n");
     }
 }
