@@ -25,7 +25,7 @@ pub(crate) struct Cut {
     operation_id = "tryAdapter",
     tag = "adapters",
     params(("name" = String, Path, description = "The adapter", example = "rehearsal"), Cut),
-    request_body(content = Vec<u8>, content_type = "application/octet-stream", description = "The recorded answer"),
+    request_body(content = String, content_type = "application/octet-stream", description = "The recorded answer"),
     responses(
         (status = OK, body = CaseAnswer, description = "The assembled message"),
         CallFailures,
