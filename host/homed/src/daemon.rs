@@ -86,7 +86,7 @@ impl Daemon {
         let home = &fs::canonicalize(home).map_err(|source| StartError::Home { home: home.to_owned(), source })?;
         let lock = HomeLock::take(home)?;
         let stores = Stores::open(home)?;
-        let log = Log::start(home, &stores.settings, quiet, None);
+        let log = Log::start(home, &stores.settings, quiet);
         tracing::info!(version = env!("CARGO_PKG_VERSION"), home = %home.display(), "starting");
         stores.log_remarks();
         let listen = match listen {

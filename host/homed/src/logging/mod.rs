@@ -41,8 +41,8 @@ pub(crate) struct Log {
 
 impl Log {
     /// Starts to log as `core.log.level` says, also when that changes, or as `HOMEAGENT_LOG` said at the start. `quiet`
-    /// keeps the standard error for a chat; `more` is what else the spans and events go to.
-    pub(crate) fn start(home: &Path, settings: &Settings, quiet: bool, more: Option<Sink>) -> Self {
+    /// keeps the standard error for a chat.
+    pub(crate) fn start(home: &Path, settings: &Settings, quiet: bool) -> Self {
         let files = LogFiles::new(home.join("logs"), bounds(settings));
         let builder = NonBlockingBuilder::default().buffered_lines_limit(WAITING_LINES).thread_name("log");
         let (writer, guard) = builder.finish(files);
@@ -55,9 +55,8 @@ impl Log {
         let fixed = given.is_some();
         let (filter, handle) = reload::Layer::new(given.unwrap_or_else(|| at_level(settings)));
         let problems = Problems::default();
-        let mut all: Vec<Sink> =
+        let all: Vec<Sink> =
             vec![sinks.with_filter(filter).boxed(), problems.layer().with_filter(LevelFilter::WARN).boxed()];
-        all.extend(more);
         if let Err(error) = tracing_subscriber::registry().with(all).try_init() {
             eprintln!("there will be no log: {error}");
         }
