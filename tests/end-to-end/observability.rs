@@ -14,7 +14,7 @@ fn log(home: &Path) -> String {
 }
 
 #[tokio::test]
-async fn obs_each_line_of_a_turn_names_its_run_at_a_level_that_changes_while_the_daemon_runs() {
+async fn each_line_of_a_turn_names_its_run_at_a_level_that_changes_while_the_daemon_runs() {
     let (mut daemon, vendor) = with_vendor().await;
     let ask = async || {
         vendor.script([Reply::text("hello")]);
@@ -42,7 +42,7 @@ async fn obs_each_line_of_a_turn_names_its_run_at_a_level_that_changes_while_the
 }
 
 #[tokio::test]
-async fn obs_status_shows_what_went_wrong_last_and_what_was_used() {
+async fn status_shows_what_went_wrong_last_and_what_was_used() {
     let (daemon, vendor) = with_vendor().await;
     vendor.script([Reply::text("hello")]);
     daemon.ask("hi").await;
