@@ -37,6 +37,8 @@ impl Client {
             .header("host", &self.host)
             .header("authorization", format!("Bearer {}", self.token))
             .body(Full::new(Bytes::from(body.to_string())))?;
+        // The connection may still be at the end of the last answer.
+        self.sender.ready().await?;
         let response = self.sender.send_request(request).await?;
         let status = response.status();
         let body = response.into_body().collect().await?.to_bytes();

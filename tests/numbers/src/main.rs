@@ -100,7 +100,7 @@ async fn measure(args: Args) -> Result<Table, Failure> {
 /// Turns and tool calls, one after another.
 async fn turns(table: &mut Table, daemon: &Daemon, vendor: &Vendor) -> Result<(), Failure> {
     let mut client = daemon.client().await?;
-    say(&mut client, "warm up", "hello").await?;
+    say(&mut client, "one", "hello").await?;
     let mut overhead = Vec::new();
     for _ in 0..TIMED {
         let asleep = vendor.spent();

@@ -57,6 +57,7 @@ problems! {
         403: "A page of another site asks",
         421: "The Host header is none of the daemon's names",
         500: "Something failed that is not the client's doing; the log says more",
+        503: "The connection was closed to make room for another",
     }
 
     /// What every operation that needs the token can answer.

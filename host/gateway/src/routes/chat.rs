@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
 
+use super::runs;
 use crate::Problem;
 use crate::connections::{Connections, OpenStream};
 use crate::core::Shared;
@@ -192,7 +193,8 @@ async fn not_running(core: &Shared, id: &str) -> Problem {
         Ok(Some(run)) => {
             Problem::new(StatusCode::CONFLICT, format!("the run {id} has ended already: {}", run.status.as_str()))
         }
-        _ => Problem::not_found(format!("there is no run \"{id}\"")).hint("`waiter runs list` shows the last runs"),
+        Ok(None) => runs::unknown(id),
+        Err(error) => runs::problem(error),
     }
 }
 

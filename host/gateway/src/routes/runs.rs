@@ -65,14 +65,17 @@ pub(crate) struct RunWithEvents {
 )]
 pub(crate) async fn show(State(core): State<Shared>, Named(id): Named<String>) -> Result<Json<RunWithEvents>, Problem> {
     let journal = &core.parts.journal;
-    let run = journal.run(&id).await.map_err(problem)?.ok_or_else(|| {
-        Problem::not_found(format!("there is no run \"{id}\"")).hint("`waiter runs list` shows the last runs")
-    })?;
+    let run = journal.run(&id).await.map_err(problem)?.ok_or_else(|| unknown(&id))?;
     let events = journal.run_events(&id).await.map_err(problem)?;
     Ok(Json(RunWithEvents { run, events }))
 }
 
-fn problem(error: JournalError) -> Problem {
+/// There is no run of this id.
+pub(super) fn unknown(id: &str) -> Problem {
+    Problem::not_found(format!("there is no run \"{id}\"")).hint("`waiter runs list` shows the last runs")
+}
+
+pub(super) fn problem(error: JournalError) -> Problem {
     match error {
         JournalError::Database(error) => error.into(),
         error => Problem::internal(error.to_string()),
