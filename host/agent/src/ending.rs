@@ -33,23 +33,32 @@ impl Turn {
     /// Ends the turn: sends, records, tells those who wait, gives the window back.
     pub(crate) async fn end(mut self, answer: Result<Answer, Ended>) -> TurnResult {
         // From here on an interrupt starts a turn of its own; it was journaled when it came.
-        let broken = matches!(answer, Err(Ended::Journal(_)));
         let sent = match answer {
             Ok(answer) => self.emit(answer, true).await,
             Err(Ended::Responded(text)) => self.respond(text).await,
             Err(ended) => Err(ended),
         };
+        let mut broken = matches!(sent, Err(Ended::Journal(_)));
         let status = match sent {
             Ok(()) => RunStatus::Completed,
             Err(ended) => self.give_notice(ended).await,
         };
         tracing::info!(finish = self.result.finish, rounds = self.result.tool_rounds, "turn ended");
-        let recorded = self.record.finish(status, &self.result).await;
-        if let Err(error) = &recorded {
+        let unwritten = self.record.unwritten();
+        if let Err(error) = self.record.finish(status, &self.result).await {
             tracing::error!(%error, "the end of a turn could not be recorded");
+            broken = true;
+            if unwritten {
+                // What was said went with it, and what is not in the journal was not said.
+                self.result.reply.clear();
+                let status = self.give_notice(Ended::Journal(error)).await;
+                if let Err(error) = self.record.finish(status, &self.result).await {
+                    tracing::error!(%error, "nor could its failure");
+                }
+            }
         }
         // A window that the journal may not agree with is rebuilt from it.
-        if !broken && recorded.is_ok() {
+        if !broken {
             let mut context = self.context;
             context.window.close();
             context.window.strip_media();
@@ -61,7 +70,7 @@ impl Turn {
 
     /// A handler has answered in the model's place.
     async fn respond(&mut self, text: String) -> Result<(), Ended> {
-        self.add(assistant(text.clone()), json!({ "by": "plugin" })).await?;
+        self.add(assistant(text.clone()), json!({ "by": "plugin" }));
         self.emit(Answer { text, finish: "responded" }, false).await
     }
 
@@ -88,9 +97,11 @@ impl Turn {
             self.result.reply = answered.unwrap_or_default();
         }
         let data = StageData::Output { text: self.result.reply.clone(), conversation: route.conversation };
-        // Observers only: neither their failures nor a late stop undo what was sent.
-        let _ = self.stage(Stage::AfterOutput, data).await;
-        Ok(())
+        match self.stage(Stage::AfterOutput, data).await {
+            Err(Ended::Journal(error)) => Err(Ended::Journal(error)),
+            // Observers only: neither their failures nor a late stop undo what was sent.
+            _ => Ok(()),
+        }
     }
 
     async fn last_look(&mut self, text: String, route: &Route) -> Result<String, Ended> {
@@ -132,9 +143,7 @@ impl Turn {
         self.result.finish = notice.finish.to_owned();
         if notice.status == RunStatus::Cancelled {
             let payload = json!({ "finish": notice.finish, "reason": notice.error.text });
-            if let Err(error) = self.record.event(EventKind::Interrupted, payload).await {
-                tracing::error!(%error, "an interruption could not be recorded");
-            }
+            self.record.note(EventKind::Interrupted, payload);
         }
         let route = self.home();
         let kind = OutputKind::Notice(notice.code.to_owned());

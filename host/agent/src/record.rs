@@ -1,5 +1,7 @@
 //! What the agent writes into the journal, in its own words.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use homeagent_journal::{EventKind, Journal, JournalError, NewEvent, OUTPUT_ID, RunStatus};
 use homeagent_types::model::Message;
 use homeagent_types::{Audience, Output};
@@ -18,6 +20,10 @@ pub(crate) fn audience_text(audience: &Audience) -> String {
 }
 
 /// The journal, as one run sees it.
+///
+/// What is [noted](Self::note) is written together with the next event that has to be on the disk before the turn goes
+/// on, so that they share a commit. Whoever asks something outside the host - a plugin, a channel - [settles](Self::settle)
+/// first or writes an event that is waited for.
 #[derive(Clone)]
 pub(crate) struct Record {
     journal: Journal,
@@ -26,6 +32,8 @@ pub(crate) struct Record {
     pub(crate) run: Option<String>,
     conversation: String,
     audience: String,
+    /// Not written yet, oldest first. Clones share it: whoever writes next takes them along.
+    noted: Arc<Mutex<Vec<NewEvent>>>,
 }
 
 impl Record {
@@ -37,14 +45,14 @@ impl Record {
         principal: &str,
         inputs: &[String],
     ) -> Result<Self, JournalError> {
-        let session = journal.current_session(conversation).await?;
-        let run = journal.start_run(&session, conversation, principal, inputs).await?;
+        let started = journal.start_run(conversation, principal, inputs).await?;
         Ok(Self {
             journal: journal.clone(),
-            session,
-            run: Some(run),
+            session: started.session,
+            run: Some(started.run),
             conversation: conversation.to_owned(),
             audience: audience_text(audience),
+            noted: Arc::default(),
         })
     }
 
@@ -61,12 +69,37 @@ impl Record {
             run,
             conversation: conversation.to_owned(),
             audience: audience_text(audience),
+            noted: Arc::default(),
         })
     }
 
-    /// Appends an event of this run.
+    /// Appends an event of this run, after what was noted.
     pub(crate) async fn event(&self, kind: EventKind, payload: Value) -> Result<(), JournalError> {
-        self.journal.append(self.about(kind, payload)).await.map(drop)
+        self.note(kind, payload);
+        self.settle().await
+    }
+
+    /// Notes an event of this run: the next one that is appended takes it along.
+    pub(crate) fn note(&self, kind: EventKind, payload: Value) {
+        self.noted.lock().unwrap_or_else(PoisonError::into_inner).push(self.about(kind, payload));
+    }
+
+    /// Writes what was noted. What can't be written is not noted any longer.
+    pub(crate) async fn settle(&self) -> Result<(), JournalError> {
+        let noted = self.take_noted();
+        if noted.is_empty() {
+            return Ok(());
+        }
+        self.journal.append_all(noted).await.map(drop)
+    }
+
+    /// Whether something is noted that is not written yet.
+    pub(crate) fn unwritten(&self) -> bool {
+        !self.noted.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    fn take_noted(&self) -> Vec<NewEvent> {
+        std::mem::take(&mut *self.noted.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// An event of this run, not appended yet.
@@ -81,15 +114,15 @@ impl Record {
         }
     }
 
-    /// A message went into the window.
-    pub(crate) async fn message(&self, message: &Message, mut about: Value) -> Result<(), JournalError> {
+    /// Notes that a message went into the window.
+    pub(crate) fn message(&self, message: &Message, mut about: Value) {
         let kind = match message {
             Message::System(_) | Message::User(_) => EventKind::UserMessageAdded,
             Message::Assistant { .. } => EventKind::AssistantMessageAdded,
             Message::Tool { .. } => EventKind::ToolResultRecorded,
         };
         about["message"] = serde_json::to_value(message).unwrap_or_default();
-        self.event(kind, about).await
+        self.note(kind, about);
     }
 
     /// An output is about to be handed to a channel.
@@ -105,11 +138,12 @@ impl Record {
         self.event(EventKind::OutputQueued, payload).await
     }
 
-    /// Ends the run.
+    /// Ends the run, after what was noted: all of it is recorded, or nothing.
     pub(crate) async fn finish(&self, status: RunStatus, result: &TurnResult) -> Result<(), JournalError> {
         let Some(run) = &self.run else { return Ok(()) };
         let error = result.error.as_ref().map(|error| error.text.as_str());
         let payload = serde_json::to_value(result).unwrap_or_default();
-        self.journal.finish_run(run, status, Some(&result.finish), error, payload).await.map(drop)
+        let noted = self.take_noted();
+        self.journal.finish_run(run, noted, status, Some(&result.finish), error, payload).await.map(drop)
     }
 }

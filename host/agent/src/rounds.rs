@@ -1,8 +1,9 @@
 //! The rounds of a turn: the model is asked, its tools run, until it has said everything or a limit is reached.
 
+use std::pin::pin;
 use std::sync::{Arc, PoisonError};
 
-use homeagent_journal::EventKind;
+use homeagent_journal::{EventKind, JournalError};
 use homeagent_types::ToolCall;
 use homeagent_types::model::{Completion, FailureClass, FinishReason, Message, Prompt, Usage};
 use homeagent_types::ports::ModelsFailure;
@@ -71,7 +72,7 @@ impl Turn {
             let message =
                 Message::Assistant { text: text.clone(), reasoning, tool_calls: calls.clone(), opaque: said.opaque };
             let about = json!({ "source": source, "model": model, "usage": said.usage });
-            self.add(message, about).await?;
+            self.add(message, about);
         }
         if calls.is_empty() {
             // A vendor that paused goes on when it is asked again.
@@ -79,7 +80,7 @@ impl Turn {
                 self.result.tool_rounds += 1;
                 return Ok(None);
             }
-            return self.last_words(text, had_calls, said.finish).await.map(Some);
+            return Ok(Some(self.last_words(text, had_calls, said.finish)));
         }
         self.use_tools(text, &calls).await
     }
@@ -92,9 +93,9 @@ impl Turn {
         proceed(verdict.ending)?;
         let text = if let StageData::Answer(left) = verdict.data { left.text } else { text };
         if !text.is_empty() {
-            self.add(assistant(format!("{text}{UNFINISHED}")), json!({ "unfinished": true })).await?;
+            self.add(assistant(format!("{text}{UNFINISHED}")), json!({ "unfinished": true }));
         }
-        self.last_words(text, false, Some(FinishReason::Length)).await
+        Ok(self.last_words(text, false, Some(FinishReason::Length)))
     }
 
     fn may_go_on(&self) -> bool {
@@ -102,12 +103,7 @@ impl Turn {
     }
 
     /// The answer of a model that calls no tool. Never empty.
-    async fn last_words(
-        &mut self,
-        text: String,
-        had_calls: bool,
-        finish: Option<FinishReason>,
-    ) -> Result<Answer, Ended> {
+    fn last_words(&mut self, text: String, had_calls: bool, finish: Option<FinishReason>) -> Answer {
         let reason = match finish {
             Some(FinishReason::Length) => "length",
             Some(FinishReason::ContentFilter) => "content-filter",
@@ -115,10 +111,10 @@ impl Turn {
             _ => "stop",
         };
         if !text.trim().is_empty() {
-            return Ok(Answer { text, finish: reason });
+            return Answer { text, finish: reason };
         }
         if self.reply.lock().unwrap_or_else(PoisonError::into_inner).answered().is_some() {
-            return Ok(Answer { text: String::new(), finish: reason });
+            return Answer { text: String::new(), finish: reason };
         }
         let (sentence, finish) = match reason {
             "content-filter" => ("The model's vendor filtered the answer, so there is nothing to say.", reason),
@@ -129,8 +125,8 @@ impl Turn {
             }
             _ => ("The model gave no words.", "empty"),
         };
-        self.add(assistant(sentence.to_owned()), json!({ "by": "host" })).await?;
-        Ok(Answer { text: sentence.to_owned(), finish })
+        self.add(assistant(sentence.to_owned()), json!({ "by": "host" }));
+        Answer { text: sentence.to_owned(), finish }
     }
 
     /// Runs the calls of an answer, unless a limit forbids it.
@@ -159,8 +155,8 @@ impl Turn {
             return Ok(None);
         };
         tracing::warn!(finish, "a turn reached a limit");
-        self.refuse_calls(calls, "refused: a limit of this turn is reached; it was not run").await?;
-        self.add(assistant(sentence.clone()), json!({ "by": "host" })).await?;
+        self.refuse_calls(calls, "refused: a limit of this turn is reached; it was not run");
+        self.add(assistant(sentence.clone()), json!({ "by": "host" }));
         let text = if text.trim().is_empty() { sentence } else { format!("{}\n\n{sentence}", text.trim_end()) };
         Ok(Some(Answer { text, finish }))
     }
@@ -192,7 +188,7 @@ impl Turn {
                 Ended::Responded(_) => "not run: a plugin answered in the model's place",
                 _ => "error: abandoned, because the turn was ended while this call was open",
             };
-            self.refuse_calls(&calls[recorded..], reason).await?;
+            self.refuse_calls(&calls[recorded..], reason);
         }
         ended
     }
@@ -206,7 +202,7 @@ impl Turn {
             let mut responded = None;
             // They have all run, so each has its own result, also where one of them ended the turn.
             for (asked, outcome) in calls.iter().zip(outcomes) {
-                let said = self.take_outcome(asked, outcome, &before, recorded).await?;
+                let said = self.take_outcome(asked, outcome, &before, recorded);
                 responded = responded.or(said);
             }
             return responded.map_or(Ok(()), |text| Err(Ended::Responded(text)));
@@ -216,24 +212,24 @@ impl Turn {
             let work = workshop.run(asked, &self.turn_data);
             let outcome = guard(&self.control, self.deadline, work).await??;
             let before = self.turn_data.clone();
-            if let Some(text) = self.take_outcome(asked, outcome, &before, recorded).await? {
+            if let Some(text) = self.take_outcome(asked, outcome, &before, recorded) {
                 return Err(Ended::Responded(text));
             }
         }
         Ok(())
     }
 
-    /// Records what a call came to. `before` is the turn's data as the call found it: what differs, it has set.
+    /// Keeps what a call came to. `before` is the turn's data as the call found it: what differs, it has set.
     /// Returns what a handler answered in the model's place.
-    async fn take_outcome(
+    fn take_outcome(
         &mut self,
         asked: &ToolCall,
         outcome: Outcome,
         before: &[(String, String)],
         recorded: &mut usize,
-    ) -> Result<Option<String>, Ended> {
+    ) -> Option<String> {
         let (message, about) = outcome.message(asked, self.limits.result_bytes);
-        self.add(message, about).await?;
+        self.add(message, about);
         *recorded += 1;
         self.systems.extend(outcome.systems);
         for (key, value) in outcome.turn_data.into_iter().filter(|datum| !before.contains(datum)) {
@@ -242,15 +238,14 @@ impl Turn {
                 None => self.turn_data.push((key, value)),
             }
         }
-        Ok(outcome.responded)
+        outcome.responded
     }
 
     /// Gives calls that do not run a result that says so.
-    async fn refuse_calls(&mut self, calls: &[ToolCall], reason: &str) -> Result<(), Ended> {
+    fn refuse_calls(&mut self, calls: &[ToolCall], reason: &str) {
         for call in calls {
-            self.add(tool_message(call, reason.to_owned(), true), json!({ "by": "host" })).await?;
+            self.add(tool_message(call, reason.to_owned(), true), json!({ "by": "host" }));
         }
-        Ok(())
     }
 
     fn workshop(&self) -> Workshop<'_> {
@@ -269,13 +264,13 @@ impl Turn {
 
     async fn ask(&mut self) -> Result<Asked, Ended> {
         self.refresh();
-        let prompt = self.prompt().await?;
+        let prompt = self.prompt();
         let called = json!({
             "round": self.result.tool_rounds + 1,
             "messages": prompt.messages.len(),
             "tools": prompt.tools.len(),
         });
-        self.record.event(EventKind::ModelCalled, called).await?;
+        self.record.note(EventKind::ModelCalled, called);
         let hidden = self.stages.covers_text();
         let sink = Sink::new(Arc::clone(&self.shower), hidden, self.limits.clone());
         let control = Arc::clone(&self.control);
@@ -289,21 +284,23 @@ impl Turn {
         };
         // What nobody has seen is not kept: a rewriter would have changed it.
         let seen = |text: String| if hidden { String::new() } else { text };
-        match guard(&control, self.deadline, work).await {
+        // The disk works while the model thinks: its answer is not used before what it was asked for is written.
+        let call = recorded(self.record.settle(), guard(&control, self.deadline, work)).await?;
+        match call {
             Err(ended) => {
-                self.keep_unfinished(seen(sink.text())).await?;
+                self.keep_unfinished(seen(sink.text()));
                 Err(ended)
             }
             Ok(None) => {
                 tracing::info!(run = self.result.run, "an interrupt cancelled the model call");
-                self.keep_unfinished(seen(sink.text())).await?;
+                self.keep_unfinished(seen(sink.text()));
                 sink.void();
                 Ok(Asked::Interrupted)
             }
             Ok(Some(Call::Answered(completion))) => Ok(Asked::Answered(completion)),
             Ok(Some(Call::Overgrown(LONG_TEXT))) => Ok(Asked::CutText(sink.text())),
             Ok(Some(Call::Overgrown(what))) => {
-                self.keep_unfinished(seen(sink.text())).await?;
+                self.keep_unfinished(seen(sink.text()));
                 Err(Ended::Overgrown(what))
             }
             Ok(Some(Call::Failed(failure))) => {
@@ -313,7 +310,7 @@ impl Turn {
                     sink.void();
                     return Ok(Asked::Shortened);
                 }
-                self.keep_unfinished(seen(sink.text())).await?;
+                self.keep_unfinished(seen(sink.text()));
                 Err(Ended::Model(failure))
             }
         }
@@ -328,7 +325,7 @@ impl Turn {
         }
     }
 
-    async fn prompt(&mut self) -> Result<Prompt, Ended> {
+    fn prompt(&mut self) -> Prompt {
         let persona = self.core.persona.text();
         let head = prompt::head(&persona);
         let tools = self.tools.specs(self.control.principal().role);
@@ -337,23 +334,22 @@ impl Turn {
         let tools_digest = prompt::digest(&serde_json::to_string(&tools).unwrap_or_default());
         if self.context.prompt_digest != prompt_digest {
             let payload = json!({ "digest": prompt_digest, "messages": head });
-            self.record.event(EventKind::SystemPromptSnapshotted, payload).await?;
+            self.record.note(EventKind::SystemPromptSnapshotted, payload);
         }
         if self.context.tools_digest != tools_digest {
             let payload = json!({ "digest": tools_digest, "tools": names });
-            self.record.event(EventKind::ToolSelectionSnapshotted, payload).await?;
+            self.record.note(EventKind::ToolSelectionSnapshotted, payload);
         }
         self.context.prompt_digest = prompt_digest;
         self.context.tools_digest = tools_digest;
-        Ok(prompt::assemble(&head, self.context.window.messages(), tools, &self.time, &self.systems))
+        prompt::assemble(&head, self.context.window.messages(), tools, &self.time, &self.systems)
     }
 
-    async fn keep_unfinished(&mut self, text: String) -> Result<(), Ended> {
+    fn keep_unfinished(&mut self, text: String) {
         if !text.is_empty() {
-            self.add(assistant(format!("{text}{UNFINISHED}")), json!({ "unfinished": true })).await?;
+            self.add(assistant(format!("{text}{UNFINISHED}")), json!({ "unfinished": true }));
         }
         self.result.reply = text;
-        Ok(())
     }
 
     /// Ids that repeat within the run, or are empty, are replaced.
@@ -391,6 +387,24 @@ impl Turn {
             "model": model,
         });
         self.core.plugins.publish(CHAIN_TOPIC, payload, self.cause());
+    }
+}
+
+/// Waits for `work` and for the journal, side by side. Where the journal fails, `work` is dropped.
+async fn recorded<T>(
+    writing: impl Future<Output = Result<(), JournalError>>,
+    work: impl Future<Output = T>,
+) -> Result<T, JournalError> {
+    let (mut writing, mut work) = (pin!(writing), pin!(work));
+    tokio::select! {
+        written = &mut writing => {
+            written?;
+            Ok(work.await)
+        }
+        done = &mut work => {
+            writing.await?;
+            Ok(done)
+        }
     }
 }
 

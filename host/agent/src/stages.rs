@@ -58,6 +58,11 @@ impl Stages {
         })
     }
 
+    /// Whether anybody has a handler there: then the stage leaves the host.
+    pub(crate) fn heard(&self, stage: Stage) -> bool {
+        self.offers.stages.iter().any(|offer| offer.item.stage == stage)
+    }
+
     /// Runs a stage. `tool_owner` is the plugin whose tool a call is of.
     pub(crate) async fn run(
         &self,

@@ -182,6 +182,9 @@ impl Workshop<'_> {
                 return Ok(outcome);
             }
         };
+        if self.stages.heard(Stage::BeforeToolcall) {
+            self.record.settle().await?;
+        }
         let before = StageData::Call(asked.clone());
         let verdict =
             self.stages.run(Stage::BeforeToolcall, before, turn_data.to_vec(), &self.cause, owner.as_deref()).await;

@@ -213,7 +213,7 @@ impl Turn {
             return Err(Ended::Refused(reason));
         }
         let message = prompt::user_message(&self.input, "");
-        self.add(message, json!({ INPUT_ID: self.input.id })).await?;
+        self.add(message, json!({ INPUT_ID: self.input.id }));
         proceed(verdict.ending)?;
         self.context.window.prune(self.limits.window_events);
         let verdict = self.stage(Stage::PreAction, StageData::Ready(self.input.clone())).await?;
@@ -247,6 +247,9 @@ impl Turn {
 
     /// Runs a stage that is not about a tool, and takes over what its handlers added.
     pub(crate) async fn stage(&mut self, stage: Stage, data: StageData) -> Result<Verdict, Ended> {
+        if self.stages.heard(stage) {
+            self.record.settle().await?;
+        }
         let cause = self.cause();
         let turn_data = self.turn_data.clone();
         let work = self.stages.run(stage, data, turn_data, &cause, None);
@@ -256,11 +259,10 @@ impl Turn {
         Ok(verdict)
     }
 
-    /// Puts a message into the journal and the window.
-    pub(crate) async fn add(&mut self, message: Message, about: Value) -> Result<(), Ended> {
-        self.record.message(&prompt::without_media(&message), about).await?;
+    /// Puts a message into the window, and notes it for the journal.
+    pub(crate) fn add(&mut self, message: Message, about: Value) {
+        self.record.message(&prompt::without_media(&message), about);
         self.context.window.push(message);
-        Ok(())
     }
 
     /// Puts the interrupts that have arrived before the next model call.
@@ -268,7 +270,7 @@ impl Turn {
         while let Some(input) = self.control.mail() {
             let Some(input) = self.admit_mail(input).await? else { continue };
             let message = prompt::user_message(&input, MARK);
-            self.add(message, json!({ INPUT_ID: input.id, "interrupt": true })).await?;
+            self.add(message, json!({ INPUT_ID: input.id, "interrupt": true }));
         }
         Ok(())
     }

@@ -20,12 +20,6 @@ pub enum JournalError {
         /// What the operating system said.
         source: std::io::Error,
     },
-    /// No session has that id.
-    #[error("there is no session {session}")]
-    UnknownSession {
-        /// The id given.
-        session: String,
-    },
     /// An event names a session or a run that is not there.
     #[error("an event belongs to session {session} and run {run:?}, and one of them is not in the journal")]
     UnknownOwner {

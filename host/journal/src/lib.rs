@@ -7,6 +7,7 @@
 //! Payloads are JSON whose shape is the agent's matter. The journal looks at two fields only: [`INPUT_ID`] and
 //! [`OUTPUT_ID`].
 
+mod checkpoint;
 mod error;
 mod event;
 mod input;
@@ -24,6 +25,6 @@ pub use event::{Event, EventKind, INPUT_ID, NewEvent, OUTPUT_ID, Seq};
 pub use input::Acceptance;
 pub use journal::Journal;
 pub use recovery::{PendingInput, Recovery, STOPPED_DURING_RUN, UnknownOutput};
-pub use run::{Run, RunStatus};
+pub use run::{Run, RunStatus, Started};
 pub use session::Session;
 pub use tail::{EventFilter, Tail};

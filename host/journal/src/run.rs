@@ -11,6 +11,7 @@ use crate::error::JournalError;
 use crate::event::{self, COLUMNS, Event, EventKind, NewEvent, Seq};
 use crate::input;
 use crate::journal::Journal;
+use crate::session;
 use crate::writer::{Failure, now_ms};
 
 /// How a run stands.
@@ -94,29 +95,35 @@ impl Run {
     }
 }
 
+/// A run that has begun.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Started {
+    /// The session it belongs to.
+    pub session: String,
+    /// Its id.
+    pub run: String,
+}
+
 impl Journal {
-    /// Begins a run and takes its inputs, all in one transaction; returns the run's id. Its audience is that of the
-    /// last input; a run without inputs (the agent's own work) has its conversation for audience.
+    /// Begins a run in the conversation's current session (begun here if there is none) and takes its inputs, all in
+    /// one transaction. Its audience is that of the last input; a run without inputs (the agent's own work) has its
+    /// conversation for audience.
     ///
     /// # Errors
     ///
-    /// A session that is not there, an input that is not there or does not wait any more, and what the database
-    /// answers.
+    /// An input that is not there or does not wait any more, and what the database answers.
     pub async fn start_run(
         &self,
-        session: &str,
         conversation: &str,
         principal: &str,
         input_ids: &[String],
-    ) -> Result<String, JournalError> {
+    ) -> Result<Started, JournalError> {
         let id = Uuid::now_v7().to_string();
-        let (session, conversation) = (session.to_owned(), conversation.to_owned());
-        let (principal, input_ids) = (principal.to_owned(), input_ids.to_vec());
+        let (conversation, principal) = (conversation.to_owned(), principal.to_owned());
+        let input_ids = input_ids.to_vec();
         self.writer
             .write("starting a run", move |connection| {
-                if !exists(connection, "SELECT 1 FROM sessions WHERE id = ?1", &session)? {
-                    return Err(JournalError::UnknownSession { session: session.clone() }.into());
-                }
+                let session = session::ensure(connection, &conversation)?;
                 // The run is there before its inputs point to it; which audience it has is known after.
                 connection
                     .prepare_cached(
@@ -138,20 +145,23 @@ impl Journal {
                     payload: json!({ "principal": principal, "inputs": input_ids }),
                 };
                 event::insert(connection, &event)?;
-                Ok(id.clone())
+                Ok(Started { session, run: id.clone() })
             })
             .await
     }
 
     /// Ends a run, and records that as `run_completed`, or `run_failed` for a failed or cancelled one; `payload` (the
-    /// turn's result: rounds, source, usage) is kept in that event under `result`.
+    /// turn's result: rounds, source, usage) is kept in that event under `result`. `before` are events that come before
+    /// it: all of it is recorded, or nothing.
     ///
     /// # Errors
     ///
-    /// A run that is not there or has ended, a status of [`RunStatus::Open`], and what the database answers.
+    /// A run that is not there or has ended, a status of [`RunStatus::Open`], those of [`Journal::append`], and what the
+    /// database answers.
     pub async fn finish_run(
         &self,
         run: &str,
+        before: Vec<NewEvent>,
         status: RunStatus,
         finish_reason: Option<&str>,
         error: Option<&str>,
@@ -161,6 +171,9 @@ impl Journal {
         let error = error.map(str::to_owned);
         self.writer
             .write("finishing a run", move |connection| {
+                for event in &before {
+                    event::append(connection, event)?;
+                }
                 let found = find(connection, &run)?.ok_or_else(|| JournalError::UnknownRun { run: run.clone() })?;
                 finish(connection, found, status, finish_reason.as_deref(), error.as_deref(), &payload)
                     .map(|(_, seq)| seq)
@@ -216,10 +229,6 @@ impl Journal {
             })
             .await
     }
-}
-
-fn exists(connection: &Connection, sql: &str, id: &str) -> rusqlite::Result<bool> {
-    connection.prepare_cached(sql)?.exists([id])
 }
 
 fn find(connection: &Connection, id: &str) -> rusqlite::Result<Option<Run>> {

@@ -7,6 +7,7 @@ use homeagent_settings::{Database, DatabaseError};
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot, watch};
 
+use crate::checkpoint::Checkpointer;
 use crate::error::JournalError;
 use crate::event::Seq;
 
@@ -126,15 +127,16 @@ fn in_savepoint<T>(connection: &Connection, work: impl Fn(&Connection) -> Result
 
 impl Writer {
     pub(crate) fn start(database: &Database) -> Result<Self, JournalError> {
-        let connection = database.writer()?;
+        let mut connection = database.writer()?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
         let (queue, commands) = mpsc::channel(QUEUE);
         let thread_database = database.clone();
         let last = last_seq(&connection).map_err(|source| database.error("reading the journal", source))?;
         let (told, tip) = watch::channel(last);
+        let checkpointer = Checkpointer::start(database, &mut connection)?;
         std::thread::Builder::new()
             .name("journal".to_owned())
-            .spawn(move || run(&connection, &thread_database, commands, &told))
+            .spawn(move || run(connection, &thread_database, commands, &told, checkpointer))
             .map_err(|source| JournalError::Thread { source })?;
         Ok(Self { database: database.clone(), queue, tip })
     }
@@ -172,7 +174,13 @@ fn last_seq(connection: &Connection) -> rusqlite::Result<Seq> {
     connection.prepare_cached("SELECT COALESCE(MAX(seq), 0) FROM events")?.query_row([], |row| row.get(0))
 }
 
-fn run(connection: &Connection, database: &Database, mut commands: mpsc::Receiver<Command>, tip: &watch::Sender<Seq>) {
+fn run(
+    mut connection: Connection,
+    database: &Database,
+    mut commands: mpsc::Receiver<Command>,
+    tip: &watch::Sender<Seq>,
+    checkpointer: Checkpointer,
+) {
     let mut closers = Vec::new();
     while let Some(first) = commands.blocking_recv() {
         let mut next = Some(first);
@@ -188,8 +196,9 @@ fn run(connection: &Connection, database: &Database, mut commands: mpsc::Receive
             }
             next = if group.len() < LARGEST_GROUP { commands.try_recv().ok() } else { None };
         }
-        commit(connection, database, tip, group);
+        commit(&connection, database, tip, group);
     }
+    checkpointer.end(&mut connection);
     // Best effort: a reader that is still at work keeps the log, which is then read at the next start.
     let tidied = connection
         .busy_timeout(std::time::Duration::ZERO)

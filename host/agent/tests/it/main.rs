@@ -9,6 +9,7 @@ mod interrupts;
 mod limits;
 mod outputs;
 mod queue;
+mod records;
 mod stages;
 mod tools;
 mod turns;

@@ -100,9 +100,8 @@ async fn real_answers_are_as_the_document_says() {
         house.settings.set(server, "http://127.0.0.1:1").unwrap();
     }
     let document = Document::of(&house).await;
-    let session = house.journal.current_session("cli:owner").await.unwrap();
-    let run = house.journal.start_run(&session, "cli:owner", "cli:owner", &[]).await.unwrap();
-    house.journal.finish_run(&run, RunStatus::Completed, Some("stop"), None, json!({})).await.unwrap();
+    let run = house.journal.start_run("cli:owner", "cli:owner", &[]).await.unwrap().run;
+    house.journal.finish_run(&run, Vec::new(), RunStatus::Completed, Some("stop"), None, json!({})).await.unwrap();
     let mut answered = BTreeSet::new();
     for (method, template, names, body, status) in requests(&run) {
         let path = names

@@ -142,12 +142,11 @@ async fn recorded_answers_go_through_an_adapter_in_pieces() {
 #[tokio::test]
 async fn runs_are_read_from_the_journal() {
     let house = House::open().await;
-    let session = house.journal.current_session("cli:owner").await.unwrap();
     let mut ids = Vec::new();
     for _ in 0..3 {
-        ids.push(house.journal.start_run(&session, "cli:owner", "cli:owner", &[]).await.unwrap());
+        ids.push(house.journal.start_run("cli:owner", "cli:owner", &[]).await.unwrap().run);
     }
-    house.journal.finish_run(&ids[0], RunStatus::Completed, Some("stop"), None, json!({})).await.unwrap();
+    house.journal.finish_run(&ids[0], Vec::new(), RunStatus::Completed, Some("stop"), None, json!({})).await.unwrap();
 
     let newest = house.local(Method::GET, "/api/v1/runs?limit=2", "").await.ok();
     assert_eq!((&newest[0]["id"], &newest[1]["id"]), (&json!(ids[2]), &json!(ids[1])));

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 pub(crate) struct Home {
-    folder: TempDir,
+    pub(crate) folder: TempDir,
 }
 
 impl Home {
@@ -51,8 +51,7 @@ pub(crate) async fn accept(journal: &Journal, id: &str) {
 
 /// Starts a run in the current session that takes `inputs`; returns the session and the run.
 pub(crate) async fn start(journal: &Journal, inputs: &[&str]) -> (String, String) {
-    let session = journal.current_session(CONVERSATION).await.expect("a session");
     let inputs: Vec<String> = inputs.iter().map(|id| (*id).to_owned()).collect();
-    let run = journal.start_run(&session, CONVERSATION, "qq:10001", &inputs).await.expect("the run starts");
-    (session, run)
+    let started = journal.start_run(CONVERSATION, "qq:10001", &inputs).await.expect("the run starts");
+    (started.session, started.run)
 }

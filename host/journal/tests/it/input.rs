@@ -83,11 +83,11 @@ async fn an_input_is_taken_once() {
     let (_home, journal) = Home::new_journal();
     accept(&journal, "a").await;
     accept(&journal, "b").await;
-    let (session, run) = start(&journal, &["a"]).await;
+    let (_, run) = start(&journal, &["a"]).await;
     let both = ["b".to_owned(), "a".to_owned()];
-    let refused = journal.start_run(&session, CONVERSATION, "me", &both).await;
+    let refused = journal.start_run(CONVERSATION, "me", &both).await;
     assert!(matches!(&refused, Err(JournalError::InputNotWaiting { state, .. }) if state == "taken"), "{refused:?}");
-    let refused = journal.start_run(&session, CONVERSATION, "me", &["没有".to_owned()]).await;
+    let refused = journal.start_run(CONVERSATION, "me", &["没有".to_owned()]).await;
     assert!(matches!(refused, Err(JournalError::UnknownInput { .. })), "{refused:?}");
     assert_eq!(journal.runs(10, None).await.expect("reads").len(), 1, "the refused ones left no run");
     assert_eq!(journal.run(&run).await.expect("reads").expect("is there").audience, "family");
@@ -106,6 +106,6 @@ async fn a_flushed_or_refused_input_waits_no_more() {
     journal.append_all(vec![flushed, refused]).await.expect("appends");
     let pending = journal.recover().await.expect("recovers").pending_inputs;
     assert_eq!(pending.iter().map(|input| input.input_id.as_str()).collect::<Vec<_>>(), ["c"]);
-    let late = journal.start_run(&session, CONVERSATION, "me", &["a".to_owned()]).await;
+    let late = journal.start_run(CONVERSATION, "me", &["a".to_owned()]).await;
     assert!(matches!(&late, Err(JournalError::InputNotWaiting { state, .. }) if state == "flushed"), "{late:?}");
 }

@@ -96,3 +96,18 @@ async fn damage_is_an_error_that_names_the_file() {
     assert!(matches!(&error, JournalError::Database(DatabaseError::Damaged { .. })), "{error:?}");
     assert!(error.to_string().contains(path.to_str().expect("UTF-8")), "{error}");
 }
+
+#[tokio::test]
+async fn the_log_beside_the_database_stays_small_however_much_is_written() {
+    let (home, journal) = Home::new_journal();
+    let session = journal.current_session(CONVERSATION).await.expect("a session");
+    for _ in 0..40 {
+        let large = || event(&session, None, EventKind::UserMessageAdded, json!({ "text": "x".repeat(64 << 10) }));
+        journal.append_all((0..32).map(|_| large()).collect()).await.expect("appends");
+    }
+    let log = fs::metadata(home.folder.path().join("homeagent.db-wal")).expect("there is a log").len();
+    assert!(log < 60 << 20, "80 MB were written, and the log keeps {log} bytes");
+    journal.close().await;
+    let log = fs::metadata(home.folder.path().join("homeagent.db-wal")).map_or(0, |log| log.len());
+    assert_eq!(log, 0, "it is folded in when the journal closes");
+}

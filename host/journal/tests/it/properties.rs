@@ -90,8 +90,7 @@ async fn apply(home: &Home, journal: &mut Journal, model: &mut Model, step: Step
         Step::Start { conversation, inputs, works } => {
             let mine = model.waiting.iter().filter(|(of, _)| *of == conversation);
             let taken: Vec<String> = mine.take(inputs).map(|(_, id)| id.clone()).collect();
-            let session = journal.current_session(CONVERSATIONS[conversation]).await.expect("a session");
-            let run = journal.start_run(&session, CONVERSATIONS[conversation], "me", &taken).await.expect("starts");
+            let run = journal.start_run(CONVERSATIONS[conversation], "me", &taken).await.expect("starts").run;
             model.waiting.retain(|(_, id)| !taken.contains(id));
             if works {
                 append_in(journal, conversation, Some(&run), EventKind::ModelCalled, json!({})).await;
@@ -116,7 +115,7 @@ async fn apply(home: &Home, journal: &mut Journal, model: &mut Model, step: Step
         }
         Step::Finish { status } => {
             if let Some((run, _)) = model.open_runs.pop() {
-                journal.finish_run(&run, status, None, None, Value::Null).await.expect("finishes");
+                journal.finish_run(&run, Vec::new(), status, None, None, Value::Null).await.expect("finishes");
             }
         }
         Step::NewSession { conversation } => {

@@ -11,7 +11,7 @@ async fn an_orderly_stop_leaves_nothing_to_recover() {
     let output = |kind| event(&session, Some(&run), kind, json!({ "output_id": "o1", "text": "好" }));
     journal.append(output(EventKind::OutputQueued)).await.expect("appends");
     journal.append(output(EventKind::OutputSent)).await.expect("appends");
-    journal.finish_run(&run, RunStatus::Completed, None, None, Value::Null).await.expect("finishes");
+    journal.finish_run(&run, Vec::new(), RunStatus::Completed, None, None, Value::Null).await.expect("finishes");
     journal.close().await;
     assert_eq!(home.journal().recover().await.expect("recovers"), Recovery::default());
 }
@@ -50,7 +50,7 @@ async fn a_crash_fails_the_open_run_and_keeps_what_waits() {
     assert_eq!(again.pending_inputs, recovery.pending_inputs);
     assert_eq!(journal.run_events(&run).await.expect("reads"), events, "nothing was written twice");
     let inputs: Vec<String> = again.pending_inputs.into_iter().map(|input| input.input_id).collect();
-    journal.start_run(&session, CONVERSATION, "me", &inputs).await.expect("the waiting ones can be taken");
+    journal.start_run(CONVERSATION, "me", &inputs).await.expect("the waiting ones can be taken");
 }
 
 #[tokio::test]
@@ -70,5 +70,5 @@ async fn the_inputs_of_a_run_that_did_nothing_wait_again() {
     assert_eq!(failed, [idle.as_str(), busy.as_str()]);
     let pending: Vec<_> = recovery.pending_inputs.iter().map(|input| input.input_id.clone()).collect();
     assert_eq!(pending, ["kept", "joined"]);
-    journal.start_run(&session, CONVERSATION, "me", &pending).await.expect("they can be taken again");
+    journal.start_run(CONVERSATION, "me", &pending).await.expect("they can be taken again");
 }

@@ -1,7 +1,7 @@
 use homeagent_journal::{EventKind, JournalError, RunStatus};
 use serde_json::{Value, json};
 
-use crate::home::{CONVERSATION, Home, accept, event, start};
+use crate::home::{Home, accept, event, start};
 
 #[tokio::test]
 async fn a_run_is_recorded_from_start_to_end() {
@@ -14,7 +14,7 @@ async fn a_run_is_recorded_from_start_to_end() {
     let message = event(&session, Some(&run), EventKind::AssistantMessageAdded, json!({ "text": "好" }));
     journal.append_all(vec![prompt, message]).await.expect("appends");
     let result = json!({ "rounds": 1 });
-    journal.finish_run(&run, RunStatus::Completed, Some("stop"), None, result).await.expect("finishes");
+    journal.finish_run(&run, Vec::new(), RunStatus::Completed, Some("stop"), None, result).await.expect("finishes");
 
     let ended = journal.run(&run).await.expect("reads").expect("is there");
     assert_eq!((ended.status, ended.finish_reason.as_deref()), (RunStatus::Completed, Some("stop")));
@@ -34,7 +34,7 @@ async fn a_run_ends_once_and_for_good() {
     let (_, run) = start(&journal, &[]).await;
     let finish = |run: &str, status| {
         let (journal, run) = (journal.clone(), run.to_owned());
-        async move { journal.finish_run(&run, status, None, Some("a reason"), Value::Null).await }
+        async move { journal.finish_run(&run, Vec::new(), status, None, Some("a reason"), Value::Null).await }
     };
     assert!(matches!(finish(&run, RunStatus::Open).await, Err(JournalError::NotFinal)));
     assert!(matches!(finish("nowhere", RunStatus::Failed).await, Err(JournalError::UnknownRun { .. })));
@@ -47,10 +47,16 @@ async fn a_run_ends_once_and_for_good() {
 }
 
 #[tokio::test]
-async fn a_run_needs_its_session() {
+async fn what_comes_before_the_end_of_a_run_is_recorded_with_it_or_not_at_all() {
     let (_home, journal) = Home::new_journal();
-    let refused = journal.start_run("nowhere", CONVERSATION, "me", &[]).await;
-    assert!(matches!(refused, Err(JournalError::UnknownSession { .. })), "{refused:?}");
+    let (session, run) = start(&journal, &[]).await;
+    let said = || vec![event(&session, Some(&run), EventKind::AssistantMessageAdded, json!({ "text": "好" }))];
+    let refused = journal.finish_run(&run, said(), RunStatus::Open, None, None, Value::Null).await;
+    assert!(matches!(refused, Err(JournalError::NotFinal)), "{refused:?}");
+    assert_eq!(journal.run_events(&run).await.expect("reads").len(), 1, "it has only begun");
+    journal.finish_run(&run, said(), RunStatus::Completed, None, None, Value::Null).await.expect("finishes");
+    let kinds: Vec<_> = journal.run_events(&run).await.expect("reads").iter().map(|event| event.kind).collect();
+    assert_eq!(kinds, [EventKind::RunStarted, EventKind::AssistantMessageAdded, EventKind::RunCompleted]);
 }
 
 #[tokio::test]

@@ -41,7 +41,7 @@ async fn a_filter_leaves_out_the_rest_and_still_gets_to_the_end() {
     journal.append(hidden).await.expect("appends");
     let other = event(&session, None, EventKind::ModelCalled, json!({}));
     journal.append(other).await.expect("appends");
-    journal.finish_run(&run, RunStatus::Completed, None, None, Value::Null).await.expect("finishes");
+    journal.finish_run(&run, Vec::new(), RunStatus::Completed, None, None, Value::Null).await.expect("finishes");
     let kinds = async |filter: EventFilter| {
         let tail = journal.events_after(0, filter).await.expect("reads");
         assert_eq!(tail.reached, *journal.tip().borrow(), "it goes to the end");

@@ -223,11 +223,10 @@ async fn runs_are_shown() {
     no runs
     --- exit code 0
     ");
-    let session = house.journal.current_session("cli:主人").await.unwrap();
-    let run_id = house.journal.start_run(&session, "cli:主人", "cli:主人", &[]).await.unwrap();
+    let run_id = house.journal.start_run("cli:主人", "cli:主人", &[]).await.unwrap().run;
     house
         .journal
-        .finish_run(&run_id, RunStatus::Failed, Some("failed"), Some("no model answers"), json!({}))
+        .finish_run(&run_id, Vec::new(), RunStatus::Failed, Some("failed"), Some("no model answers"), json!({}))
         .await
         .unwrap();
     let list = run(&house, &["runs", "list", "--limit", "5"]).await;
