@@ -1,11 +1,16 @@
 //! How the daemon tells of itself: its log, and `waiter status`.
 
 use std::path::Path;
+use std::sync::Arc;
 
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::Signal;
 
-use crate::daemon::with_vendor;
+use crate::daemon::{self, Home, with_vendor};
 use crate::vendor::Reply;
+
+/// As much as a pipe holds that nobody reads from.
+const PIPE_BYTES: usize = 64 << 10;
 
 /// All that the log files hold.
 fn log(home: &Path) -> String {
@@ -39,6 +44,27 @@ async fn each_line_of_a_turn_names_its_run_at_a_level_that_changes_while_the_dae
         assert!(own.iter().any(|line| line.contains(part)), "no line of the run says {part}: {own:#?}");
     }
     assert!(!log.contains("in my own words"), "what people write is not in the log");
+}
+
+#[tokio::test]
+async fn a_log_that_nobody_reads_holds_nobody_up() {
+    let home = Arc::new(Home::new());
+    let pipe = home.path().join("unread");
+    mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("the folder takes pipes");
+    // Open at both ends, as `homed run 2>&1 | less` that shows its first page.
+    let unread = std::fs::File::options().read(true).write(true).open(&pipe).expect("a pipe opens");
+    let homed = home.homed();
+    let mut command = tokio::process::Command::new("sh");
+    command.args(["-c", r#"exec "$0" "$@" 2>"$UNREAD""#]).arg(homed.as_std().get_program());
+    command.args(homed.as_std().get_args()).env("UNREAD", &pipe).env("HOMEAGENT_LOG", "trace");
+    command.stdin(std::process::Stdio::null()).kill_on_drop(true);
+    let mut daemon = daemon::start(command, Arc::clone(&home), |_| home.path().to_owned()).await;
+    while log(home.path()).len() < 8 * PIPE_BYTES {
+        assert_eq!(daemon.get("/api/v1/status").await.0, 200);
+    }
+    daemon.signal(Signal::TERM);
+    assert!(daemon.child.wait().await.expect("it ends").success());
+    drop(unread);
 }
 
 #[tokio::test]

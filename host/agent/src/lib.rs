@@ -15,7 +15,7 @@ mod interrupt;
 mod lifecycle;
 mod mind;
 mod outputs;
-mod prompt;
+pub mod prompt;
 mod queue;
 mod record;
 mod result;

@@ -80,8 +80,9 @@ impl Persona {
     }
 }
 
-/// The messages before the history.
-pub(crate) fn head(persona: &str) -> Vec<Message> {
+/// The messages before the history, which stay the same from call to call: persona and rules. What is empty is left out.
+#[must_use]
+pub fn head(persona: &str) -> Vec<Message> {
     [persona, RULES]
         .into_iter()
         .filter(|text| !text.trim().is_empty())
@@ -89,14 +90,10 @@ pub(crate) fn head(persona: &str) -> Vec<Message> {
         .collect()
 }
 
-/// Puts a prompt together. `added` are the system messages of this turn's handlers.
-pub(crate) fn assemble(
-    head: &[Message],
-    window: &[Message],
-    tools: Vec<ToolSpec>,
-    time: &str,
-    added: &[String],
-) -> Prompt {
+/// Puts a prompt together: `head`, then the `window`, then one message with what changes - the `time`, and `added`, the
+/// system messages of this turn's handlers. `tools` come sorted by name.
+#[must_use]
+pub fn assemble(head: &[Message], window: &[Message], tools: Vec<ToolSpec>, time: &str, added: &[String]) -> Prompt {
     let mut messages = Vec::with_capacity(head.len() + window.len() + 1);
     messages.extend_from_slice(head);
     messages.extend_from_slice(window);

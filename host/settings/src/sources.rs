@@ -95,6 +95,22 @@ impl SourceRecord {
     pub fn key_secret(source: &str) -> String {
         format!("source.{source}.key")
     }
+
+    /// Whether it can be kept as it is: [`Sources::add`] looks at the same.
+    ///
+    /// # Errors
+    ///
+    /// [`SourceError::BadField`]: a field that is empty, or has blanks or control characters in it.
+    pub fn check(&self) -> Result<(), SourceError> {
+        let fields =
+            [("name", &self.name), ("adapter", &self.adapter), ("base URL", &self.base_url), ("model", &self.model)];
+        for (field, text) in fields {
+            if text.is_empty() || text.chars().any(|c| c.is_whitespace() || c.is_control()) {
+                return Err(SourceError::BadField { name: self.name.clone(), field });
+            }
+        }
+        Ok(())
+    }
 }
 
 /// An error of the sources.
@@ -159,7 +175,7 @@ impl Sources {
     ///
     /// [`SourceError::BadField`], and what the database answers.
     pub fn add(&self, record: &SourceRecord) -> Result<(), SourceError> {
-        check(record)?;
+        record.check()?;
         let place = "SELECT COALESCE(
             (SELECT position FROM sources WHERE name = ?1 AND line = ?2),
             (SELECT MAX(position) + 1 FROM sources WHERE line = ?2),
@@ -274,21 +290,6 @@ impl Sources {
         }
         Ok(rows)
     }
-}
-
-fn check(record: &SourceRecord) -> Result<(), SourceError> {
-    let fields = [
-        ("name", &record.name),
-        ("adapter", &record.adapter),
-        ("base URL", &record.base_url),
-        ("model", &record.model),
-    ];
-    for (field, text) in fields {
-        if text.is_empty() || text.chars().any(|c| c.is_whitespace() || c.is_control()) {
-            return Err(SourceError::BadField { name: record.name.clone(), field });
-        }
-    }
-    Ok(())
 }
 
 /// The sources in order, and a sentence for each row that is damaged.

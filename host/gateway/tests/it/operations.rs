@@ -90,6 +90,13 @@ async fn sources_keep_their_keys_to_themselves() {
     let again = house.local(Method::PUT, path, r#"{"adapter":"vendor","model":"m2"}"#).await.ok();
     assert_eq!((&again["key"], &again["model"]), (&json!("set"), &json!("m2")));
 
+    // What is refused changes nothing, not even the key.
+    let refused = r#"{"adapter":"vendor","model":"not a model","key":"sk-0987654321"}"#;
+    house.local(Method::PUT, path, refused).await.problem(422);
+    house.local(Method::PUT, "/api/v1/sources/my%20source", refused).await.problem(422);
+    assert_eq!(house.secrets.names(), ["source.main.key"]);
+    assert_eq!(house.secrets.get("source.main.key").unwrap().unwrap().expose(), "sk-1234567890");
+
     let spare = house.local(Method::PUT, "/api/v1/sources/spare", r#"{"adapter":"parrot"}"#).await.ok();
     assert_eq!((&spare["model"], &spare["key"]), (&json!("parrot-1"), &json!("not set")));
     house.local(Method::POST, "/api/v1/sources/spare/use", "").await.ok();

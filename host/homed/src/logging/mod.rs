@@ -25,7 +25,8 @@ const VARIABLE: &str = "HOMEAGENT_LOG";
 /// The setting of how much is logged.
 const LEVEL: &str = "core.log.level";
 
-/// Lines that may wait for the disk; further ones are dropped rather than hold up whoever logs.
+/// Lines that may wait for the disk, or for whoever reads the standard error; further ones are dropped rather than hold
+/// up whoever logs.
 const WAITING_LINES: usize = 16_384;
 
 /// A part of what the log goes to.
@@ -36,7 +37,7 @@ pub(crate) struct Log {
     /// The last warnings and errors.
     pub(crate) problems: Problems,
     _level: Option<AbortOnDropHandle<()>>,
-    _files: WorkerGuard,
+    _writers: Vec<WorkerGuard>,
 }
 
 impl Log {
@@ -44,12 +45,15 @@ impl Log {
     /// keeps the standard error for a chat.
     pub(crate) fn start(home: &Path, settings: &Settings, quiet: bool) -> Self {
         let files = LogFiles::new(home.join("logs"), bounds(settings));
-        let builder = NonBlockingBuilder::default().buffered_lines_limit(WAITING_LINES).thread_name("log");
-        let (writer, guard) = builder.finish(files);
+        let builder = || NonBlockingBuilder::default().buffered_lines_limit(WAITING_LINES).thread_name("log");
+        let (writer, guard) = builder().finish(files);
+        let mut writers = vec![guard];
         let mut sinks: Vec<Sink> = vec![tracing_subscriber::fmt::layer().with_ansi(false).with_writer(writer).boxed()];
         if !quiet {
             let ansi = std::io::stderr().is_terminal();
-            sinks.push(tracing_subscriber::fmt::layer().with_ansi(ansi).with_writer(std::io::stderr).boxed());
+            let (writer, guard) = builder().finish(std::io::stderr());
+            writers.push(guard);
+            sinks.push(tracing_subscriber::fmt::layer().with_ansi(ansi).with_writer(writer).boxed());
         }
         let given = EnvFilter::try_from_env(VARIABLE).ok();
         let fixed = given.is_some();
@@ -61,7 +65,7 @@ impl Log {
             eprintln!("there will be no log: {error}");
         }
         let level = (!fixed).then(|| AbortOnDropHandle::new(tokio::spawn(follow(settings.clone(), handle))));
-        Self { problems, _level: level, _files: guard }
+        Self { problems, _level: level, _writers: writers }
     }
 }
 

@@ -196,6 +196,7 @@ impl Settings {
     pub fn unset(&self, key: &str) -> Result<(), SettingsError> {
         let kind = match self.kind(key) {
             Err(_) if self.state().is_stored(key) => Kind::Text,
+            Err(_) if key.starts_with("plugin.") && self.shared.secrets.contains(key) => Kind::Secret,
             kind => kind?,
         };
         let _writing = self.shared.writing.lock().unwrap_or_else(PoisonError::into_inner);

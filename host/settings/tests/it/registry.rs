@@ -235,6 +235,26 @@ fn a_secret_setting_shows_its_name_and_hides_its_text() {
 }
 
 #[test]
+fn what_a_plugin_left_behind_can_be_unset_and_nothing_else_that_is_not_declared() {
+    let home = Home::new();
+    let database = home.database();
+    let secrets = homeagent_settings::Secrets::open(&database, home.folder.path()).expect("opens");
+    {
+        let settings = homeagent_settings::Settings::open(&database, &secrets).expect("opens");
+        settings.declare_plugin("qq", qq(Vec::new())).expect("declares");
+        settings.set_text("plugin.qq.access_token", "hunter2-hunter2").expect("is stored");
+    }
+    secrets.set("source.main.key", "sk-1234567890".into()).expect("is stored");
+    let settings = homeagent_settings::Settings::open(&database, &secrets).expect("opens, with no plugin");
+    settings.unset("plugin.qq.access_token").expect("unsets");
+    assert!(!secrets.contains("plugin.qq.access_token"));
+    let unknown = settings.unset("plugin.qq.access_token").expect_err("it is gone");
+    assert!(matches!(unknown, SettingsError::UnknownKey { .. }), "{unknown:?}");
+    settings.unset("source.main.key").expect_err("a source's key is no setting");
+    assert!(secrets.contains("source.main.key"));
+}
+
+#[test]
 fn declarations_come_from_manifests() {
     let text = r#"{"key": "plugin.qq.limit", "type": "integer", "min": 0, "default": 5, "description": "上限"}"#;
     let declaration: Declaration = serde_json::from_str(text).expect("parses");
