@@ -7,6 +7,7 @@ use homeagent_types::stage::{Stage, StageData};
 use homeagent_types::{OutputKind, Shown};
 use serde_json::json;
 
+use crate::arrears;
 use crate::interrupt::Stop;
 use crate::outputs::{self, DeliveryError, Route};
 use crate::result::{TurnError, TurnResult};
@@ -44,19 +45,7 @@ impl Turn {
             Err(ended) => self.give_notice(ended).await,
         };
         tracing::info!(finish = self.result.finish, rounds = self.result.tool_rounds, "turn ended");
-        let unwritten = self.record.unwritten();
-        if let Err(error) = self.record.finish(status, &self.result).await {
-            tracing::error!(%error, "the end of a turn could not be recorded");
-            broken = true;
-            if unwritten {
-                // What was said went with it, and what is not in the journal was not said.
-                self.result.reply.clear();
-                let status = self.give_notice(Ended::Journal(error)).await;
-                if let Err(error) = self.record.finish(status, &self.result).await {
-                    tracing::error!(%error, "nor could its failure");
-                }
-            }
-        }
+        broken |= !self.finish(status).await;
         // A window that the journal may not agree with is rebuilt from it.
         if !broken {
             let mut context = self.context;
@@ -66,6 +55,26 @@ impl Turn {
         }
         self.shower.finish(&self.result);
         self.result
+    }
+
+    /// Records the end; returns whether the journal has all that was said.
+    async fn finish(&mut self, status: RunStatus) -> bool {
+        let said = self.record.unwritten();
+        let recorded = match said {
+            true => self.record.finish(status, &self.result).await,
+            false => arrears::finish(&self.core, &self.record, status, &self.result).await,
+        };
+        let Err(error) = recorded else { return true };
+        tracing::error!(%error, "the end of a turn could not be recorded");
+        if said {
+            // What was said went with it, and what is not in the journal was not said.
+            self.result.reply.clear();
+            let status = self.give_notice(Ended::Journal(error)).await;
+            if let Err(error) = arrears::finish(&self.core, &self.record, status, &self.result).await {
+                tracing::error!(%error, "nor could its failure");
+            }
+        }
+        false
     }
 
     /// A handler has answered in the model's place.
@@ -195,7 +204,7 @@ pub(crate) async fn close_panicked(core: &crate::core::Core, closing: Closing, m
     let text = "Something inside me broke while I worked on this. It is in the log; please ask again.".to_owned();
     result.finish = "failed".to_owned();
     result.error = Some(TurnError { code: "internal".to_owned(), text: text.clone() });
-    if let Err(error) = closing.record.finish(RunStatus::Failed, &result).await {
+    if let Err(error) = arrears::finish(core, &closing.record, RunStatus::Failed, &result).await {
         tracing::error!(%error, "the end of a broken turn could not be recorded");
     }
     if core.plugins.offers().channel(&closing.route.conversation.channel).is_some() {

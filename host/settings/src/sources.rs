@@ -77,7 +77,7 @@ pub struct SourceRecord {
     /// Further options, handed to the adapter.
     #[serde(default)]
     pub options: BTreeMap<String, String>,
-    /// Its place in the line; the lowest is tried first. [`Sources::add`] chooses it.
+    /// Its place in the line; the lowest is tried first. Adding a source chooses it.
     #[serde(default)]
     pub position: i64,
     /// Whether it is tried at all.

@@ -8,6 +8,7 @@ use hyper::header::{CONTENT_TYPE, HOST};
 use hyper::{Method, Request};
 use hyper_util::rt::TokioIo;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tokio::net::UnixStream;
 
@@ -40,8 +41,28 @@ impl Client {
         Failure::Unreachable { socket: self.socket.clone(), why: why.to_string() }
     }
 
-    /// The answer as the daemon wrote it.
+    /// The answer as the daemon wrote it; the body is JSON, or empty.
     pub(crate) async fn raw(&self, method: Method, path: &str, body: impl Into<Bytes>) -> Result<String, Failure> {
+        self.exchange(method, path, "application/json", body.into()).await
+    }
+
+    /// Hands over a body of another type.
+    pub(crate) async fn post_as(
+        &self,
+        media_type: &'static str,
+        path: &str,
+        body: impl Into<Bytes>,
+    ) -> Result<String, Failure> {
+        self.exchange(Method::POST, path, media_type, body.into()).await
+    }
+
+    async fn exchange(
+        &self,
+        method: Method,
+        path: &str,
+        media_type: &'static str,
+        body: Bytes,
+    ) -> Result<String, Failure> {
         let stream = TokioIo::new(self.connect().await?);
         let (mut sender, connection) =
             hyper::client::conn::http1::handshake(stream).await.map_err(|error| self.unreachable(&error))?;
@@ -50,8 +71,8 @@ impl Client {
             .method(method)
             .uri(format!("/api/v1/{path}"))
             .header(HOST, "localhost")
-            .header(CONTENT_TYPE, "application/json")
-            .body(Full::new(body.into()))
+            .header(CONTENT_TYPE, media_type)
+            .body(Full::new(body))
             .map_err(|error| Failure::Failed(format!("the request can't be made: {error}")))?;
         let broke =
             |error: hyper::Error| Failure::Failed(format!("the daemon went away before it had answered: {error}"));
@@ -63,6 +84,16 @@ impl Client {
             return Err(Failure::from_problem(status.as_u16(), &body));
         }
         String::from_utf8(body.into()).map_err(|_| Failure::Failed("the daemon's answer is not UTF-8".to_owned()))
+    }
+
+    /// How many bytes of a body the daemon takes.
+    pub(crate) async fn largest_body(&self) -> Result<u64, Failure> {
+        #[derive(Deserialize)]
+        struct Setting {
+            value: u64,
+        }
+        let setting: Setting = read(&self.get("settings/core.gateway.body_bytes").await?)?;
+        Ok(setting.value)
     }
 
     /// Asks for something.

@@ -83,6 +83,32 @@ async fn every_operation_is_described() {
 }
 
 #[tokio::test]
+async fn descriptions_are_for_readers_of_the_api() {
+    let house = House::open().await;
+    let mut descriptions = Vec::new();
+    collect_descriptions(&Document::of(&house).await.0, &mut descriptions);
+    assert!(!descriptions.is_empty());
+    let linking: Vec<_> = descriptions.iter().filter(|text| text.contains("[`") || text.contains("crate::")).collect();
+    assert!(linking.is_empty(), "links into the sources: {linking:#?}");
+}
+
+/// All texts that stand under `description` or `summary`, however deep.
+fn collect_descriptions(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                if let ("description" | "summary", Value::String(text)) = (name.as_str(), value) {
+                    found.push(text.clone());
+                }
+                collect_descriptions(value, found);
+            }
+        }
+        Value::Array(values) => values.iter().for_each(|value| collect_descriptions(value, found)),
+        _ => {}
+    }
+}
+
+#[tokio::test]
 async fn the_document_is_the_same_over_both_transports_and_needs_the_token() {
     let house = House::open().await;
     let path = "/api/v1/openapi.json";
@@ -147,6 +173,7 @@ fn requests(run: &str) -> Vec<Asked> {
         (post.clone(), "/stop", none(), r#"{"run":"none"}"#, 404),
         (get.clone(), "/runs", none(), "", 200),
         (get.clone(), "/runs?limit=none", none(), "", 400),
+        (get.clone(), "/runs?limit=0", none(), "", 422),
         (get.clone(), "/runs/{id}", id(run), "", 200),
         (get.clone(), "/runs/{id}", id("none"), "", 404),
         (post.clone(), "/runs/{id}/cancel", id(run), "", 409),

@@ -56,11 +56,11 @@ pub enum Kind {
     /// A host and a port, `127.0.0.1:8686`.
     Address,
     /// A secret, kept encrypted under the setting's key. The setting's value is `null` while there is none, else the
-    /// secret's name; the secret itself is only in [`crate::Secrets`].
+    /// secret's name, and never the secret itself.
     Secret,
 }
 
-/// What the number of a [`Kind::Duration`] counts.
+/// What the number of a duration counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DurationUnit {
