@@ -75,6 +75,8 @@ pub struct LoggedProblem {
     pub origin: String,
     /// What it said.
     pub text: String,
+    /// The turn it happened in, where it happened in one.
+    pub run: Option<String>,
 }
 
 /// What the daemon knows of itself.

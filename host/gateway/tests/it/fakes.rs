@@ -405,6 +405,7 @@ impl Monitor for FakeMonitor {
             level: "warn".into(),
             origin: "plugin".into(),
             text: "the plugin failed; starting it again".into(),
+            run: Some("0199a0c7".into()),
         }]
     }
 }
