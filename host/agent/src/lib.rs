@@ -13,6 +13,7 @@ mod ending;
 mod intake;
 mod interrupt;
 mod lifecycle;
+mod meters;
 mod mind;
 mod outputs;
 mod prompt;
@@ -34,5 +35,6 @@ mod window;
 
 pub use agent::{ActiveRun, Agent, AgentStatus, Ask, Asked, Parts, StartError};
 pub use lifecycle::Phase;
+pub use meters::describe as describe_metrics;
 pub use result::{TurnError, TurnEvent, TurnResult};
 pub use tools::ToolListing;

@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 
 use crate::Problem;
 use crate::core::Shared;
+use crate::meters;
 
 /// The one path that needs no token.
 pub(crate) const PING: &str = "/api/v1/ping";
@@ -34,11 +35,15 @@ pub(crate) async fn check(
 ) -> Response {
     let headers = request.headers();
     let checked = check_host(&core.parts.listen, door, headers)
-        .and_then(|()| check_origin(headers))
-        .and_then(|()| check_token(&core, door, &request));
+        .map_err(|problem| (meters::HOST, problem))
+        .and_then(|()| check_origin(headers).map_err(|problem| (meters::ORIGIN, problem)))
+        .and_then(|()| check_token(&core, door, &request).map_err(|problem| (meters::TOKEN, problem)));
     match checked {
         Ok(()) => next.run(request).await,
-        Err(problem) => problem.into_response(),
+        Err((reason, problem)) => {
+            meters::refused(reason);
+            problem.into_response()
+        }
     }
 }
 

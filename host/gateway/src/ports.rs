@@ -83,6 +83,9 @@ pub struct LoggedProblem {
 pub trait Monitor: Send + Sync {
     /// The last problems, the oldest first, without secrets.
     fn problems(&self) -> Vec<LoggedProblem>;
+
+    /// What the process has counted since its start, in Prometheus's text format.
+    fn counted(&self) -> String;
 }
 
 /// The agent, as the API sees it.

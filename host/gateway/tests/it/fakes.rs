@@ -408,4 +408,8 @@ impl Monitor for FakeMonitor {
             run: Some("0199a0c7".into()),
         }]
     }
+
+    fn counted(&self) -> String {
+        "# HELP counted_total What is counted\n# TYPE counted_total counter\ncounted_total 3\n\n".into()
+    }
 }
