@@ -34,16 +34,14 @@ pub(crate) async fn check(
     next: Next,
 ) -> Response {
     let headers = request.headers();
+    let refused = |reason| move |_: &Problem| meters::refused(reason);
     let checked = check_host(&core.parts.listen, door, headers)
-        .map_err(|problem| (meters::HOST, problem))
-        .and_then(|()| check_origin(headers).map_err(|problem| (meters::ORIGIN, problem)))
-        .and_then(|()| check_token(&core, door, &request).map_err(|problem| (meters::TOKEN, problem)));
+        .inspect_err(refused(meters::HOST))
+        .and_then(|()| check_origin(headers).inspect_err(refused(meters::ORIGIN)))
+        .and_then(|()| check_token(&core, door, &request).inspect_err(refused(meters::TOKEN)));
     match checked {
         Ok(()) => next.run(request).await,
-        Err((reason, problem)) => {
-            meters::refused(reason);
-            problem.into_response()
-        }
+        Err(problem) => problem.into_response(),
     }
 }
 
