@@ -73,13 +73,15 @@ async fn status_shows_what_went_wrong_last_and_what_was_used() {
     vendor.script([Reply::text("hello")]);
     daemon.ask("hi").await;
     vendor.script([Reply::Status(401, serde_json::json!({ "error": { "message": "no such key" } }))]);
-    daemon.ask("hi").await;
+    let run = daemon.ask("hi").await["run"].as_str().expect("a turn has a run").to_owned();
     let status = daemon.waiter_json(&["status"]).await;
     assert!(status["process"]["resident_bytes"].as_u64() > Some(1 << 20), "{status}");
     assert!(status["disk_free_bytes"].is_u64(), "{status}");
     let problems = status["problems"].as_array().expect("a list");
     let failed = problems.iter().find(|problem| problem["text"].to_string().contains("model source failed"));
-    assert_eq!(failed.expect("the failure is among them")["level"], "warn");
+    let failed = failed.expect("the failure is among them");
+    assert_eq!((&failed["level"], &failed["run"]), (&"warn".into(), &run.as_str().into()));
     let shown = daemon.waiter(&["status"]).await.ok();
     assert!(shown.contains("model source failed") && shown.contains("of memory"), "{shown}");
+    assert!(shown.contains(&format!("(run {run})")), "{shown}");
 }

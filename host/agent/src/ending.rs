@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::arrears;
 use crate::interrupt::Stop;
+use crate::meters;
 use crate::outputs::{self, DeliveryError, Route};
 use crate::result::{TurnError, TurnResult};
 use crate::rounds::{Answer, assistant};
@@ -53,6 +54,8 @@ impl Turn {
             context.window.strip_media();
             self.core.contexts.give(&self.input.conversation.to_string(), context);
         }
+        // Before those who wait are told, who may look at once.
+        meters::turn_ended(&self.result.finish, self.begun.elapsed());
         self.shower.finish(&self.result);
         self.result
     }
@@ -212,5 +215,6 @@ pub(crate) async fn close_panicked(core: &crate::core::Core, closing: Closing, m
         let output = closing.route.output(closing.record.run.as_deref(), kind, text);
         let _ = outputs::deliver(core, &closing.record, output, &closing.cause).await;
     }
+    meters::turn_ended(&result.finish, closing.begun.elapsed());
     closing.shower.finish(&result);
 }

@@ -14,6 +14,7 @@ mod ending;
 mod intake;
 mod interrupt;
 mod lifecycle;
+mod meters;
 mod mind;
 mod outputs;
 pub mod prompt;
@@ -35,5 +36,6 @@ mod window;
 
 pub use agent::{ActiveRun, Agent, AgentStatus, Ask, Asked, Parts, StartError};
 pub use lifecycle::Phase;
+pub use meters::describe as describe_metrics;
 pub use result::{TurnError, TurnEvent, TurnResult};
 pub use tools::ToolListing;

@@ -13,6 +13,7 @@ use tracing::Instrument as _;
 
 use crate::config::{Limits, prefix};
 use crate::core::Core;
+use crate::meters;
 use crate::prompt;
 use crate::record::Record;
 use crate::sending::{Desk, Reply};
@@ -107,6 +108,21 @@ impl Outcome {
         }
     }
 
+    /// What it came to, in a word: `answered`, `failed` where the tool says so itself, `responded` where a handler
+    /// answered in the model's place, or why the tool gave no output.
+    fn word(&self) -> &'static str {
+        match &self.result {
+            _ if self.responded.is_some() => "responded",
+            Ok(output) if output.failed => "failed",
+            Ok(_) => "answered",
+            Err(Failure::Unknown(_)) => "unknown",
+            Err(Failure::Invalid(_)) => "invalid",
+            Err(Failure::Role(_)) => "denied",
+            Err(Failure::Refused(_)) => "refused",
+            Err(Failure::Failed(error)) => error.code(),
+        }
+    }
+
     /// The message for the window, and what the journal keeps beside it.
     pub(crate) fn message(&self, asked: &ToolCall, limit: usize) -> (Message, Value) {
         let mut about = self.about.clone();
@@ -174,6 +190,12 @@ impl Workshop<'_> {
 
     /// Runs one call, with the stages before and after it.
     pub(crate) async fn run(&self, asked: &ToolCall, turn_data: &[(String, String)]) -> Result<Outcome, JournalError> {
+        let outcome = self.run_staged(asked, turn_data).await?;
+        meters::tool_called(outcome.word());
+        Ok(outcome)
+    }
+
+    async fn run_staged(&self, asked: &ToolCall, turn_data: &[(String, String)]) -> Result<Outcome, JournalError> {
         let mut outcome = Outcome::new(asked.clone(), turn_data);
         let owner = match self.check(asked) {
             Ok((tool, _)) => tool.plugin().map(str::to_owned),

@@ -90,6 +90,7 @@ pub(crate) struct Turn {
     /// System messages that handlers added.
     pub(crate) systems: Vec<String>,
     pub(crate) turn_data: Vec<(String, String)>,
+    pub(crate) begun: Instant,
     pub(crate) deadline: Instant,
     pub(crate) time: String,
     /// Ids of tool calls, so that each is unique in the run.
@@ -109,6 +110,7 @@ pub(crate) struct Closing {
     pub(crate) shower: Arc<Shower>,
     pub(crate) route: Route,
     pub(crate) cause: Cause,
+    pub(crate) begun: Instant,
 }
 
 /// Waits for `work`, unless the turn is ended from outside or its time is over.
@@ -153,9 +155,11 @@ impl Turn {
         control.speaks(Arc::clone(&reply));
         let offers = core.plugins.offers();
         let stages = Stages { plugins: Arc::clone(&core.plugins), offers, timeout: limits.stage_timeout };
+        let begun = Instant::now();
         Ok(Self {
             tools: ToolSet::assemble(&stages.offers, Some(&input.conversation)),
-            deadline: Instant::now() + limits.turn,
+            begun,
+            deadline: begun + limits.turn,
             result: TurnResult { session: record.session.clone(), run, ..TurnResult::default() },
             core: Arc::clone(core),
             control: Arc::clone(control),
@@ -194,6 +198,7 @@ impl Turn {
             shower: Arc::clone(&self.shower),
             route: self.home(),
             cause: self.cause(),
+            begun: self.begun,
         }
     }
 

@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 
 use crate::Problem;
 use crate::core::Shared;
+use crate::meters;
 
 /// The one path that needs no token.
 pub(crate) const PING: &str = "/api/v1/ping";
@@ -46,10 +47,12 @@ pub(crate) async fn check(
     next: Next,
 ) -> Response {
     let headers = request.headers();
+    let refused = |reason| move |_: &Problem| meters::refused(reason);
     let checked = check_size(&request)
-        .and_then(|()| check_host(&core.parts.listen, door, headers))
-        .and_then(|()| check_origin(headers))
-        .and_then(|()| check_token(&core, door, &request));
+        .inspect_err(refused(meters::SIZE))
+        .and_then(|()| check_host(&core.parts.listen, door, headers).inspect_err(refused(meters::HOST)))
+        .and_then(|()| check_origin(headers).inspect_err(refused(meters::ORIGIN)))
+        .and_then(|()| check_token(&core, door, &request).inspect_err(refused(meters::TOKEN)));
     match checked {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),

@@ -9,8 +9,10 @@
 mod connections;
 mod core;
 mod document;
+mod exposition;
 mod extract;
 mod guard;
+mod meters;
 mod ports;
 mod problem;
 mod routes;
@@ -29,11 +31,13 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub use crate::core::Parts;
+pub use crate::meters::describe as describe_metrics;
 pub use crate::ports::{Change, Keeper, Live, LoggedProblem, Monitor, Turns};
 pub use crate::problem::Problem;
 pub use crate::socket::SocketError;
 pub use crate::token::TokenError;
 
+use crate::connections::AllConnections;
 use crate::serve::House;
 use crate::socket::Seat;
 use crate::token::Token;
@@ -129,13 +133,15 @@ impl Gateway {
     #[must_use]
     pub fn serve(doors: Doors, parts: Parts) -> Self {
         let Doors { unix, seat, token, tcp, addr } = doors;
+        let connections = AllConnections::new(&parts.settings);
         let house =
-            House { stopping: CancellationToken::new(), tasks: TaskTracker::new(), settings: parts.settings.clone() };
+            House { stopping: CancellationToken::new(), tasks: TaskTracker::new(), connections: connections.clone() };
         let core = Arc::new(core::Core {
             parts,
             token,
             addr,
             started: Instant::now(),
+            connections,
             stopping: house.stopping.clone(),
             tasks: house.tasks.clone(),
         });

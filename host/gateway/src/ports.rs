@@ -75,12 +75,17 @@ pub struct LoggedProblem {
     pub origin: String,
     /// What it said.
     pub text: String,
+    /// The turn it happened in, where it happened in one.
+    pub run: Option<String>,
 }
 
 /// What the daemon knows of itself.
 pub trait Monitor: Send + Sync {
     /// The last problems, the oldest first, without secrets.
     fn problems(&self) -> Vec<LoggedProblem>;
+
+    /// What the process has counted since its start, in Prometheus's text format.
+    fn counted(&self) -> String;
 }
 
 /// The agent, as the API sees it.

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use axum::response::IntoResponse as _;
 use axum::{Extension, Router};
-use homeagent_settings::Settings;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
@@ -19,8 +18,9 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::Problem;
-use crate::connections::{Connections, Place};
+use crate::connections::{AllConnections, Connections, Place};
 use crate::guard::{Door, HEADERS_READ};
+use crate::meters;
 
 /// How long the head of a request may take to arrive, and how long an idle connection is kept.
 const HEAD: Duration = Duration::from_secs(30);
@@ -36,7 +36,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 pub(crate) struct House {
     pub(crate) stopping: CancellationToken,
     pub(crate) tasks: TaskTracker,
-    pub(crate) settings: Settings,
+    pub(crate) connections: AllConnections,
 }
 
 /// Where connections come from, each with the entrance it comes in by.
@@ -56,8 +56,8 @@ struct Entrance {
 }
 
 impl Entrance {
-    fn new(router: &Router, settings: &Settings, door: Door) -> Self {
-        let connections = Connections::new(settings.clone());
+    fn new(router: &Router, connections: &Arc<Connections>, door: Door) -> Self {
+        let connections = Arc::clone(connections);
         let router = router.clone().layer(Extension(door)).layer(Extension(Arc::clone(&connections)));
         Self { router, connections, waits: door != Door::Socket { owner: false } }
     }
@@ -103,13 +103,14 @@ impl Arrivals for Local {
 
 impl House {
     pub(crate) fn serve_network(&self, listener: TcpListener, router: &Router) {
-        let entrance = Entrance::new(router, &self.settings, Door::Network);
+        let entrance = Entrance::new(router, &self.connections.network, Door::Network);
         self.serve(Network { listener, entrance });
     }
 
     pub(crate) fn serve_local(&self, listener: UnixListener, router: &Router) {
-        let entrance = |owner| Entrance::new(router, &self.settings, Door::Socket { owner });
-        self.serve(Local { listener, owners: entrance(true), strangers: entrance(false) });
+        let owners = Entrance::new(router, &self.connections.owner, Door::Socket { owner: true });
+        let strangers = Entrance::new(router, &self.connections.others, Door::Socket { owner: false });
+        self.serve(Local { listener, owners, strangers });
     }
 
     fn serve(&self, arrivals: impl Arrivals) {
@@ -132,7 +133,10 @@ impl House {
                     let (house, router) = (self.clone(), entrance.router.clone());
                     self.tasks.spawn(async move { house.connection(stream, router, place).await });
                 }
-                Ok(None) => tracing::debug!("a connection is turned away: there is no place for it"),
+                Ok(None) => {
+                    meters::refused(meters::NO_PLACE);
+                    tracing::debug!("a connection is turned away: there is no place for it");
+                }
                 Err(error) => {
                     tracing::warn!(%error, "accepting a connection failed");
                     tokio::select! {
@@ -153,7 +157,10 @@ impl House {
         let service = service_fn(|request: hyper::Request<Incoming>| {
             let begun = place.begin().map(|work| (work, router.call(request)));
             async {
-                let Some((work, answer)) = begun else { return Ok(Problem::closing().into_response()) };
+                let Some((work, answer)) = begun else {
+                    meters::refused(meters::CLOSING);
+                    return Ok(Problem::closing().into_response());
+                };
                 answer.await.map(|response| work.until_written(response))
             }
         });

@@ -15,6 +15,7 @@ use homeagent_settings::{BindingError, DatabaseError, SecretsError, SettingsErro
 use crate::keeper::{AgentError, Keeper};
 use crate::lock::{HomeLock, LockError};
 use crate::logging::Log;
+use crate::meters::Meters;
 use crate::monitor::Monitor;
 use crate::stores::Stores;
 
@@ -82,6 +83,8 @@ impl Daemon {
     ///
     /// Sentences that say what to do.
     pub async fn start(home: &Path, listen: Option<String>, quiet: bool) -> Result<Self, StartError> {
+        // First: each part takes its counters when it is made.
+        let meters = Meters::start();
         make_folder(home)?;
         let home = &fs::canonicalize(home).map_err(|source| StartError::Home { home: home.to_owned(), source })?;
         let lock = HomeLock::take(home)?;
@@ -115,7 +118,7 @@ impl Daemon {
                 sources: stores.sources,
                 journal: stores.journal,
                 keeper: Arc::new(keeper.clone()),
-                monitor: Arc::new(Monitor::new(&log, secrets)),
+                monitor: Arc::new(Monitor::new(&log, meters, secrets)),
             },
         );
         looked_at.look_for_damage();

@@ -5,6 +5,7 @@ mod daemon;
 mod keeper;
 mod lock;
 mod logging;
+mod meters;
 mod monitor;
 mod stores;
 

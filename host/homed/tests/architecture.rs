@@ -87,6 +87,7 @@ fn each_part_knows_only_what_is_its_own() {
         ("rusqlite", &["homeagent-settings", "homeagent-journal"]),
         ("reqwest", &["homeagent-providers"]),
         ("axum", &["homeagent-gateway"]),
+        ("metrics-exporter-prometheus", &["homed"]),
         ("wit-bindgen", &["homeagent-sdk"]),
     ];
     for (folder, manifest) in manifests() {

@@ -451,7 +451,12 @@ impl PluginAdmin for Runtime {
     async fn reload(&self, name: &str) -> Result<PluginStatus, CallError> {
         let _one_at_a_time = self.inner.changing.lock().await;
         let origin = self.inner.find(name)?;
-        if let Err(error) = self.inner.load(&origin).await {
+        let replaced = self.inner.slot(name);
+        let loaded = self.inner.load(&origin).await;
+        if let Some(slot) = replaced {
+            slot.core.meters.swapped(loaded.is_ok());
+        }
+        if let Err(error) = loaded {
             if self.inner.slot(name).is_none() {
                 self.inner.refuse(name, &origin, &error);
             }

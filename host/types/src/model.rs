@@ -258,6 +258,21 @@ pub enum FailureClass {
 }
 
 impl FailureClass {
+    /// Every class.
+    pub const ALL: [Self; 11] = [
+        Self::Auth,
+        Self::Permission,
+        Self::Unfunded,
+        Self::RateLimited,
+        Self::Overloaded,
+        Self::BadRequest,
+        Self::ContextOverflow,
+        Self::Timeout,
+        Self::Network,
+        Self::StreamEndedEarly,
+        Self::Protocol,
+    ];
+
     /// The name as in the contract.
     pub fn as_str(self) -> &'static str {
         match self {

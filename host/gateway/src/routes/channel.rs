@@ -17,7 +17,7 @@ use serde::Deserialize;
 
 use super::chat::{conversation_name, owner};
 use crate::Problem;
-use crate::connections::Connections;
+use crate::connections::{Connections, StreamKind};
 use crate::core::{Core, Shared};
 use crate::extract::Asked;
 
@@ -52,7 +52,7 @@ pub(crate) async fn chat(
         Problem::new(StatusCode::UPGRADE_REQUIRED, rejection.body_text())
             .hint("this path speaks WebSocket; `waiter` is a client for it")
     })?;
-    let open = connections.stream()?;
+    let open = connections.stream(StreamKind::Chat)?;
     let meta = vec![("conversation".to_owned(), name.clone()), ("user".to_owned(), name.clone())];
     let principal = owner("cli", name);
     let live = core.live()?;

@@ -19,7 +19,7 @@ use utoipa::ToSchema;
 
 use super::runs;
 use crate::Problem;
-use crate::connections::{Connections, OpenStream};
+use crate::connections::{Connections, OpenStream, StreamKind};
 use crate::core::Shared;
 use crate::document::{AgentStopped, CallFailures, Conflict, Invalid, NotFound};
 use crate::extract::{Document, MaybeDocument, Named};
@@ -70,7 +70,7 @@ pub(crate) async fn chat(
     let conversation = Conversation::person("api", &user);
     let ask = Ask::text(saying.text, conversation, owner("api", user));
     // Before the question is taken: nobody could be told of it.
-    let open = wants_stream(&headers).then(|| connections.stream()).transpose()?;
+    let open = wants_stream(&headers).then(|| connections.stream(StreamKind::Turn)).transpose()?;
     // A task of its own: either the question is taken, or it is not.
     let turns = Arc::clone(&core.live()?.turns);
     let asked = tokio::spawn(async move { turns.ask(ask).await });

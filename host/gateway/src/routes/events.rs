@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::chat;
 use crate::Problem;
-use crate::connections::Connections;
+use crate::connections::{Connections, StreamKind};
 use crate::core::Shared;
 use crate::document::{DiskFailures, Invalid};
 use crate::extract::{Asked, within};
@@ -88,7 +88,7 @@ pub(crate) async fn follow(
         settings: core.parts.settings.subscribe(),
         stopping: core.stopping.clone(),
     };
-    Ok(chat::stream(events(follower), connections.stream()?))
+    Ok(chat::stream(events(follower), connections.stream(StreamKind::Events)?))
 }
 
 fn last_event_id(headers: &HeaderMap) -> Result<Option<Seq>, Problem> {

@@ -405,6 +405,11 @@ impl Monitor for FakeMonitor {
             level: "warn".into(),
             origin: "plugin".into(),
             text: "the plugin failed; starting it again".into(),
+            run: Some("0199a0c7".into()),
         }]
+    }
+
+    fn counted(&self) -> String {
+        "# HELP counted_total What is counted\n# TYPE counted_total counter\ncounted_total 3\n\n".into()
     }
 }

@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use jiff::civil::Date;
+use metrics::Counter;
+
+use crate::meters;
 
 /// How long nothing is tried after a line could not be written.
 const PAUSE: Duration = Duration::from_secs(5);
@@ -30,6 +33,8 @@ pub(crate) struct LogFiles<B> {
     open: Option<Open>,
     /// Since a line could not be written: when to try again, and how many were lost.
     trouble: Option<(Instant, u64)>,
+    written: Counter,
+    lost: Counter,
 }
 
 /// The file that is written now.
@@ -69,7 +74,8 @@ impl Place {
 impl<B: Fn() -> Bounds> LogFiles<B> {
     /// Files in this folder, which is made when the first line is written; `bounds` is asked with each.
     pub(crate) fn new(folder: PathBuf, bounds: B) -> Self {
-        Self { folder, bounds, open: None, trouble: None }
+        let (written, lost) = meters::log_lines();
+        Self { folder, bounds, open: None, trouble: None, written, lost }
     }
 
     fn put(&mut self, line: &[u8], today: Date) -> io::Result<()> {
@@ -95,6 +101,7 @@ impl<B: Fn() -> Bounds> LogFiles<B> {
             && now < *again
         {
             *lost += 1;
+            self.lost.increment(1);
             return;
         }
         let told = match self.trouble {
@@ -103,7 +110,10 @@ impl<B: Fn() -> Bounds> LogFiles<B> {
         };
         let wrote = if told.is_empty() { Ok(()) } else { self.put(told.as_bytes(), today) };
         match wrote.and_then(|()| self.put(line, today)) {
-            Ok(()) => self.trouble = None,
+            Ok(()) => {
+                self.trouble = None;
+                self.written.increment(1);
+            }
             Err(error) => {
                 self.open = None;
                 if self.trouble.is_none() {
@@ -114,6 +124,7 @@ impl<B: Fn() -> Bounds> LogFiles<B> {
                 }
                 let lost = self.trouble.map_or(0, |(_, lost)| lost) + 1;
                 self.trouble = Some((now + PAUSE, lost));
+                self.lost.increment(1);
             }
         }
     }

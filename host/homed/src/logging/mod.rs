@@ -10,7 +10,7 @@ use std::path::Path;
 use homeagent_settings::Settings;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::task::AbortOnDropHandle;
-use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
+use tracing_appender::non_blocking::{ErrorCounter, NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::filter::{EnvFilter, LevelFilter};
 use tracing_subscriber::layer::{Layer, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -36,6 +36,8 @@ pub(crate) type Sink = Box<dyn Layer<Registry> + Send + Sync>;
 pub(crate) struct Log {
     /// The last warnings and errors.
     pub(crate) problems: Problems,
+    /// Lines that were dropped because too many waited for the disk.
+    pub(crate) dropped: ErrorCounter,
     _level: Option<AbortOnDropHandle<()>>,
     _writers: Vec<WorkerGuard>,
 }
@@ -47,6 +49,7 @@ impl Log {
         let files = LogFiles::new(home.join("logs"), bounds(settings));
         let builder = || NonBlockingBuilder::default().buffered_lines_limit(WAITING_LINES).thread_name("log");
         let (writer, guard) = builder().finish(files);
+        let dropped = writer.error_counter();
         let mut writers = vec![guard];
         let mut sinks: Vec<Sink> = vec![tracing_subscriber::fmt::layer().with_ansi(false).with_writer(writer).boxed()];
         if !quiet {
@@ -65,7 +68,7 @@ impl Log {
             eprintln!("there will be no log: {error}");
         }
         let level = (!fixed).then(|| AbortOnDropHandle::new(tokio::spawn(follow(settings.clone(), handle))));
-        Self { problems, _level: level, _writers: writers }
+        Self { problems, dropped, _level: level, _writers: writers }
     }
 }
 

@@ -6,8 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use homeagent_gateway::LoggedProblem;
 use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id};
 use tracing::{Event, Subscriber};
 use tracing_subscriber::layer::{Context, Layer};
+use tracing_subscriber::registry::LookupSpan;
 
 /// How many are kept.
 const KEPT: usize = 20;
@@ -46,8 +48,25 @@ pub(crate) struct ProblemLayer {
     problems: Problems,
 }
 
-impl<S: Subscriber> Layer<S> for ProblemLayer {
-    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+/// The field by which the span of a turn names its run.
+const RUN: &str = "run";
+
+/// The run of a span, kept beside it.
+struct RunOf(String);
+
+impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for ProblemLayer {
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
+        if attributes.fields().field(RUN).is_none() {
+            return;
+        }
+        let mut run = Run::default();
+        attributes.record(&mut run);
+        if let (Some(run), Some(span)) = (run.0, context.span(id)) {
+            span.extensions_mut().replace(RunOf(run));
+        }
+    }
+
+    fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
         let mut text = Text::default();
         event.record(&mut text);
         let mut line = text.message;
@@ -58,8 +77,33 @@ impl<S: Subscriber> Layer<S> for ProblemLayer {
             level: event.metadata().level().as_str().to_lowercase(),
             origin: event.metadata().target().to_owned(),
             text: line,
+            run: run_of(event, &context),
         });
     }
+}
+
+/// The run that an event names itself, or else that of the turn it happened in.
+fn run_of<S: Subscriber + for<'a> LookupSpan<'a>>(event: &Event<'_>, context: &Context<'_, S>) -> Option<String> {
+    let mut own = Run::default();
+    event.record(&mut own);
+    own.0.or_else(|| {
+        let mut spans = context.event_scope(event)?;
+        spans.find_map(|span| span.extensions().get::<RunOf>().map(|run| run.0.clone()))
+    })
+}
+
+/// The value of the field that names a run.
+#[derive(Default)]
+struct Run(Option<String>);
+
+impl Visit for Run {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        if field.name() == RUN && !value.is_empty() {
+            self.0 = Some(value.to_owned());
+        }
+    }
+
+    fn record_debug(&mut self, _: &Field, _: &dyn Debug) {}
 }
 
 /// An event's message, and its other fields as they stand in a log file.
@@ -98,5 +142,22 @@ mod tests {
         assert_eq!(kept.len(), KEPT);
         assert_eq!(kept[0].text, "it failed number=5 name=\"calc\"");
         assert_eq!((kept[19].level.as_str(), kept[19].origin.as_str()), ("warn", module_path!()));
+        assert_eq!(kept[19].run, None);
+    }
+
+    #[test]
+    fn what_happens_in_a_turn_names_its_run() {
+        let problems = Problems::default();
+        let subscriber = tracing_subscriber::registry().with(problems.layer());
+        tracing::subscriber::with_default(subscriber, || {
+            let turn = tracing::error_span!("turn", run = "run-1", role = "owner");
+            turn.in_scope(|| {
+                tracing::info_span!("tool", name = "add").in_scope(|| tracing::warn!("deep inside"));
+                tracing::warn!(run = "run-2", "of another");
+            });
+            tracing::warn!("outside");
+        });
+        let runs: Vec<_> = problems.list().into_iter().map(|problem| problem.run).collect();
+        assert_eq!(runs, [Some("run-1".to_owned()), Some("run-2".to_owned()), None]);
     }
 }

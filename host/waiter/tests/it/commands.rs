@@ -292,7 +292,7 @@ async fn the_daemon_says_how_it_is() {
              qq is failed: it trapped five times in ten minutes
              calls that wait for calc: 3
     sources  none; `waiter source add` adds one
-    problems 2023-11-14 22:13:20 warn plugin: the plugin failed; starting it again
+    problems 2023-11-14 22:13:20 warn plugin: the plugin failed; starting it again (run 0199a0c7)
     ");
     assert_eq!(run(&house, &["status", "--json"]).await.json()["name"], "homed");
 }
