@@ -150,7 +150,7 @@ impl Agent {
             .map_err(|source| StartError::Persona { path: parts.home.join("personal.md"), source })?;
         let recovery = parts.journal.recover().await?;
         let core = Arc::new(Core::new(parts, persona));
-        intake::recovered(&core, recovery.pending_inputs);
+        intake::recovered(&core, recovery.pending_inputs).await;
         core.phase.send_replace(Phase::Running);
         snapshot::log(&core, "start");
         tokio::spawn(scheduler::run(Arc::clone(&core)));

@@ -16,6 +16,12 @@ const RULES: &str = include_str!("rules.md");
 /// The longest persona that is used, in bytes: it goes out with each model call.
 const PERSONA_BYTES: usize = 64 << 10;
 
+/// The longest name of somebody or something that a prompt repeats, in characters.
+const LONGEST_LABEL: usize = 64;
+
+/// How many attachments are named in a prompt, one by one.
+const MOST_MENTIONED: usize = 32;
+
 /// `personal.md` in the home folder.
 pub(crate) struct Persona {
     path: PathBuf,
@@ -133,24 +139,36 @@ pub(crate) fn user_message(input: &Input, mark: &str) -> Message {
         text.push(' ');
     }
     if input.kind != "message" {
-        text.push_str(&format!("[{}] ", input.kind));
+        text.push_str(&format!("[{}] ", label(&input.kind)));
     } else if !matches!(input.conversation.peer, Peer::Person(_)) {
         let user = &input.principal.user;
         let name = input.principal.display_name.as_deref().unwrap_or(user);
-        // A name is the platform's, or the person's own invention: it must not end the bracket it stands in.
-        let name: String = name.chars().filter(|c| !matches!(c, '[' | ']' | '\n' | '\r')).take(64).collect();
-        text.push_str(&format!("[{name} ({user})] "));
+        text.push_str(&format!("[{} ({})] ", label(name), label(user)));
     }
     match &input.payload {
         Payload::Text(said) => text.push_str(said),
         Payload::Structured(json) => text.push_str(json),
     }
-    for media in &input.media {
-        text.push_str(&format!("\n[attached: {} {}]", media.mime, media.name.as_deref().unwrap_or("without a name")));
-    }
+    mention(&mut text, &input.media);
     let mut parts = vec![ContentPart::Text(text)];
     parts.extend(input.media.iter().filter_map(media_part));
     Message::User(parts)
+}
+
+/// A word that somebody else chose, made fit for brackets: it must not end them, nor go on for ever.
+fn label(word: &str) -> String {
+    word.chars().filter(|c| !matches!(c, '[' | ']') && !c.is_control()).take(LONGEST_LABEL).collect()
+}
+
+/// Adds a line for each of what is attached to a text.
+pub(crate) fn mention(text: &mut String, media: &[Media]) {
+    for medium in media.iter().take(MOST_MENTIONED) {
+        let name = medium.name.as_deref().map_or_else(|| "without a name".to_owned(), label);
+        text.push_str(&format!("\n[attached: {} {name}]", label(&medium.mime)));
+    }
+    if media.len() > MOST_MENTIONED {
+        text.push_str(&format!("\n[attached: {} more]", media.len() - MOST_MENTIONED));
+    }
 }
 
 /// A medium as a model takes it. What lies in the host's own store is not shown.

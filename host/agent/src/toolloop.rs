@@ -142,10 +142,9 @@ impl Outcome {
                 return (crate::window::tool_message(asked, text, true), about);
             }
         };
-        let mut text = prompt::as_data(&self.call.name, &cut(&output.for_model(), limit));
-        for media in &output.media {
-            text.push_str(&format!("\n[attached: {} {}]", media.mime, media.name.as_deref().unwrap_or("")));
-        }
+        let mut text = cut(&output.for_model(), limit);
+        prompt::mention(&mut text, &output.media);
+        let text = prompt::as_data(&self.call.name, &text);
         let mut content = vec![ContentPart::Text(text)];
         content.extend(output.media.iter().filter_map(prompt::media_part));
         let message =
@@ -167,16 +166,12 @@ impl Workshop<'_> {
     /// Whether these calls only look things up, so that they may run at the same time. Where a handler may still turn
     /// a call into another, nobody knows.
     pub(crate) fn may_run_together(&self, calls: &[ToolCall]) -> bool {
-        let may_change = self
-            .stages
-            .offers
-            .stages
-            .iter()
-            .any(|offer| offer.item.stage == Stage::BeforeToolcall && offer.item.mode == HandlerMode::Rewrite);
-        !may_change
-            && calls
-                .iter()
-                .all(|call| self.tools.get(&call.name).is_some_and(|tool| tool.definition.effect == Effect::Read))
+        let alone = |call: &ToolCall| {
+            let Some(tool) = self.tools.get(&call.name) else { return false };
+            let mut handlers = self.stages.handlers(Stage::BeforeToolcall, tool.plugin());
+            tool.definition.effect == Effect::Read && handlers.all(|offer| offer.item.mode != HandlerMode::Rewrite)
+        };
+        calls.iter().all(alone)
     }
 
     /// Runs calls that only look things up, all at once; the outcomes are in the order of the calls.
@@ -204,7 +199,7 @@ impl Workshop<'_> {
                 return Ok(outcome);
             }
         };
-        if self.stages.heard(Stage::BeforeToolcall) {
+        if self.stages.heard(Stage::BeforeToolcall, owner.as_deref()) {
             self.record.settle().await?;
         }
         let before = StageData::Call(asked.clone());

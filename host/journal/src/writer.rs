@@ -148,9 +148,23 @@ impl Writer {
         T: Send + 'static,
         F: Fn(&Connection) -> Result<T, Failure> + Send + 'static,
     {
+        self.write_made(doing, || work).await
+    }
+
+    /// The same, with work that is made once there is a place for it: from then on it is done.
+    pub(crate) async fn write_made<T, F>(
+        &self,
+        doing: &'static str,
+        make: impl FnOnce() -> F,
+    ) -> Result<T, JournalError>
+    where
+        T: Send + 'static,
+        F: Fn(&Connection) -> Result<T, Failure> + Send + 'static,
+    {
+        let place = self.queue.reserve().await.map_err(|_| JournalError::Closed)?;
         let (caller, answer) = oneshot::channel();
-        let job = Work { doing, database: self.database.clone(), work, outcome: None, caller };
-        self.queue.send(Command::Write(Box::new(job))).await.map_err(|_| JournalError::Closed)?;
+        let job = Work { doing, database: self.database.clone(), work: make(), outcome: None, caller };
+        place.send(Command::Write(Box::new(job)));
         answer.await.map_err(|_| JournalError::Closed)?
     }
 
