@@ -20,7 +20,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::Problem;
 use crate::connections::{Connections, Place};
-use crate::guard::Door;
+use crate::guard::{Door, HEADERS_READ};
 
 /// How long the head of a request may take to arrive, and how long an idle connection is kept.
 const HEAD: Duration = Duration::from_secs(30);
@@ -160,6 +160,7 @@ impl House {
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD)
+            .max_headers(HEADERS_READ)
             .serve_connection(TokioIo::new(stream), service)
             .with_upgrades();
         let mut connection = pin!(connection);

@@ -40,8 +40,28 @@ impl Client {
         Failure::Unreachable { socket: self.socket.clone(), why: why.to_string() }
     }
 
-    /// The answer as the daemon wrote it.
+    /// The answer as the daemon wrote it; the body is JSON, or empty.
     pub(crate) async fn raw(&self, method: Method, path: &str, body: impl Into<Bytes>) -> Result<String, Failure> {
+        self.exchange(method, path, "application/json", body.into()).await
+    }
+
+    /// Hands over a body of another type.
+    pub(crate) async fn post_as(
+        &self,
+        media_type: &'static str,
+        path: &str,
+        body: impl Into<Bytes>,
+    ) -> Result<String, Failure> {
+        self.exchange(Method::POST, path, media_type, body.into()).await
+    }
+
+    async fn exchange(
+        &self,
+        method: Method,
+        path: &str,
+        media_type: &'static str,
+        body: Bytes,
+    ) -> Result<String, Failure> {
         let stream = TokioIo::new(self.connect().await?);
         let (mut sender, connection) =
             hyper::client::conn::http1::handshake(stream).await.map_err(|error| self.unreachable(&error))?;
@@ -50,8 +70,8 @@ impl Client {
             .method(method)
             .uri(format!("/api/v1/{path}"))
             .header(HOST, "localhost")
-            .header(CONTENT_TYPE, "application/json")
-            .body(Full::new(body.into()))
+            .header(CONTENT_TYPE, media_type)
+            .body(Full::new(body))
             .map_err(|error| Failure::Failed(format!("the request can't be made: {error}")))?;
         let broke =
             |error: hyper::Error| Failure::Failed(format!("the daemon went away before it had answered: {error}"));

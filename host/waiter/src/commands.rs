@@ -221,7 +221,7 @@ impl Desk {
             .map_err(|error| Failure::Failed(format!("{} can't be read: {error}", file.display())))?;
         let query = chunk.map_or_else(String::new, |chunk| format!("?chunk={chunk}"));
         let path = format!("adapters/{}/try{query}", part(adapter));
-        let answer = self.client.post(&path, recorded).await?;
+        let answer = self.client.post_as("application/octet-stream", &path, recorded).await?;
         // The message is JSON for people too.
         print(&plain_json(&answer));
         Ok(0)
@@ -253,7 +253,8 @@ impl Desk {
             Settings::Export { file, all } => self.export_settings(file, all).await,
             Settings::Import { file, dry_run } => {
                 let document = if file.as_os_str() == "-" { stdin()? } else { text_of(&file)? };
-                let answer = self.client.post(&format!("settings/import?dry_run={dry_run}"), document).await?;
+                let path = format!("settings/import?dry_run={dry_run}");
+                let answer = self.client.post_as("application/toml", &path, document).await?;
                 self.answer(&answer, |answer| show::settings::imported(answer, dry_run))
             }
         }

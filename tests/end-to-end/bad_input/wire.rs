@@ -144,7 +144,8 @@ fn request(daemon: &Daemon, target: &str, body: &[u8]) -> Vec<u8> {
 fn bytes_of(daemon: &Daemon, target: &str, length: &str, body: &[u8]) -> Vec<u8> {
     let (host, token) = (authority(daemon), &daemon.token);
     let head = format!(
-        "{target} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n{length}\r\n"
+        "{target} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\
+         Content-Type: application/json\r\n{length}\r\n"
     );
     [head.as_bytes(), body].concat()
 }

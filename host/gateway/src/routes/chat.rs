@@ -22,7 +22,7 @@ use crate::Problem;
 use crate::connections::{Connections, OpenStream};
 use crate::core::Shared;
 use crate::document::{AgentStopped, CallFailures, Conflict, Invalid, NotFound};
-use crate::extract::{Document, Named, Text};
+use crate::extract::{Document, MaybeDocument, Named};
 
 const LONGEST_NAME: usize = 64;
 
@@ -199,7 +199,7 @@ async fn not_running(core: &Shared, id: &str) -> Problem {
 }
 
 /// What to end.
-#[derive(Default, Deserialize, ToSchema)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Stopping {
     /// A run; without one, all that run.
@@ -222,14 +222,11 @@ pub(crate) struct Stopping {
         AgentStopped,
     )
 )]
-pub(crate) async fn stop(State(core): State<Shared>, Text(body): Text) -> Result<Json<Stopped>, Problem> {
-    let stopping = if body.trim().is_empty() {
-        Stopping::default()
-    } else {
-        serde_json::from_str(&body)
-            .map_err(|error| Problem::invalid(format!("the body is not {{\"run\": ID}} or empty: {error}")))?
-    };
-    if let Some(run) = stopping.run {
+pub(crate) async fn stop(
+    State(core): State<Shared>,
+    MaybeDocument(stopping): MaybeDocument<Stopping>,
+) -> Result<Json<Stopped>, Problem> {
+    if let Some(run) = stopping.and_then(|stopping| stopping.run) {
         // A turn that is just beginning has an empty id.
         if run.is_empty() {
             return Err(Problem::invalid("the run's id is empty"));

@@ -22,7 +22,7 @@ use crate::Problem;
 use crate::connections::Connections;
 use crate::core::Shared;
 use crate::document::{DiskFailures, Invalid};
-use crate::extract::Asked;
+use crate::extract::{Asked, within};
 use crate::ports::Change;
 
 /// The header by which a client says the last event it has seen.
@@ -33,7 +33,7 @@ const LAST_EVENT_ID: &str = "last-event-id";
 #[serde(deny_unknown_fields)]
 pub(crate) struct Wanted {
     /// Begins after this place in the journal; 0 is its beginning. `Last-Event-ID` goes before it.
-    #[param(value_type = Option<i64>)]
+    #[param(value_type = Option<i64>, minimum = 0)]
     after: Option<Seq>,
     /// Only what happened in this conversation.
     conversation: Option<String>,
@@ -58,7 +58,7 @@ pub(crate) struct Wanted {
     tag = "runs",
     params(
         Wanted,
-        ("Last-Event-ID" = Option<i64>, Header, description = "The last event the client has seen"),
+        ("Last-Event-ID" = Option<i64>, Header, minimum = 0, description = "The last event the client has seen"),
     ),
     responses(
         (status = OK, body = String, content_type = "text/event-stream", description = "Events of the journal with their ids, and `agent`, `plugin`, `source`, `setting` and `missed`"),
@@ -74,9 +74,10 @@ pub(crate) async fn follow(
 ) -> Result<Response, Problem> {
     let tip = core.parts.journal.tip();
     let last = *tip.borrow();
-    let after = last_event_id(&headers)?.or(wanted.after);
+    let asked = wanted.after.map(|after| within("after", after, 0, None)).transpose()?;
+    let after: Option<Seq> = last_event_id(&headers)?.or(asked);
     // A place that is not there yet belongs to another journal.
-    let place = after.map_or(last, |after| after.clamp(0, last));
+    let place = after.map_or(last, |after| after.min(last));
     let follower = Follower {
         journal: core.parts.journal.clone(),
         filter: filter(wanted)?,
@@ -93,8 +94,8 @@ pub(crate) async fn follow(
 fn last_event_id(headers: &HeaderMap) -> Result<Option<Seq>, Problem> {
     let Some(given) = headers.get(LAST_EVENT_ID) else { return Ok(None) };
     let place = given.to_str().ok().and_then(|text| text.trim().parse().ok());
-    place.map(Some).ok_or_else(|| {
-        Problem::invalid("Last-Event-ID is not the id of an event here, which is a whole number")
+    place.filter(|&place| place >= 0).map(Some).ok_or_else(|| {
+        Problem::invalid("Last-Event-ID is not the id of an event here, which is a whole number from 0 on")
             .hint("leave the header out to begin with what happens next, or ask with ?after=0 for everything")
     })
 }

@@ -8,18 +8,18 @@ use utoipa::ToSchema;
 
 use crate::Problem;
 use crate::core::Shared;
-use crate::document::{DiskFailures, NotFound};
-use crate::extract::{Asked, Named};
+use crate::document::{DiskFailures, Invalid, NotFound};
+use crate::extract::{Asked, Named, within};
 
-const USUAL: u32 = 20;
-const MOST: u32 = 1000;
+const USUAL: i64 = 20;
+const MOST: i64 = 1000;
 
 #[derive(Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Page {
     /// How many at most.
     #[param(default = 20, minimum = 1, maximum = 1000)]
-    limit: Option<u32>,
+    limit: Option<i64>,
     /// Only those that began before this run.
     before: Option<String>,
 }
@@ -33,11 +33,12 @@ pub(crate) struct Page {
     params(Page),
     responses(
         (status = OK, body = Vec<Run>, description = "The runs"),
+        Invalid,
         DiskFailures,
     )
 )]
 pub(crate) async fn list(State(core): State<Shared>, Asked(page): Asked<Page>) -> Result<Json<Vec<Run>>, Problem> {
-    let limit = page.limit.unwrap_or(USUAL).clamp(1, MOST);
+    let limit = within("limit", page.limit.unwrap_or(USUAL), 1, Some(MOST))?;
     let runs = core.parts.journal.runs(limit, page.before.as_deref()).await;
     runs.map(Json).map_err(problem)
 }

@@ -5,7 +5,6 @@ use axum::extract::State;
 use homeagent_agent::ToolListing;
 use homeagent_types::{Cause, Conversation, Media, MediaSource, Role, ToolOutput};
 use serde::Serialize;
-use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
@@ -13,7 +12,7 @@ use super::chat::owner;
 use crate::Problem;
 use crate::core::Shared;
 use crate::document::{AgentStopped, CallFailures};
-use crate::extract::{Named, Text};
+use crate::extract::{MaybeDocument, Named};
 
 /// Lists the tools the owner has, sorted by name.
 #[utoipa::path(
@@ -72,13 +71,11 @@ struct Medium {
 pub(crate) async fn call(
     State(core): State<Shared>,
     Named(name): Named<String>,
-    Text(args): Text,
-) -> Result<Json<Output>, Problem> {
-    let args = if args.trim().is_empty() { "{}".to_owned() } else { args };
     // Only looked at: parsing and writing it again would lose digits.
-    serde_json::from_str::<IgnoredAny>(&args)
-        .map_err(|error| Problem::bad_request(format!("the arguments are not JSON: {error}")))?;
-    if !args.trim_start().starts_with('{') {
+    MaybeDocument(args): MaybeDocument<Box<RawValue>>,
+) -> Result<Json<Output>, Problem> {
+    let args = args.map_or_else(|| "{}".to_owned(), |args| args.get().to_owned());
+    if !args.starts_with('{') {
         return Err(Problem::invalid("the arguments have to be a JSON object, such as {\"name\": \"value\"}"));
     }
     let conversation = Conversation::person("api", "owner");

@@ -174,6 +174,7 @@ fn requests(run: &str) -> Vec<Asked> {
         (post.clone(), "/stop", none(), r#"{"run":"none"}"#, 404),
         (get.clone(), "/runs", none(), "", 200),
         (get.clone(), "/runs?limit=none", none(), "", 400),
+        (get.clone(), "/runs?limit=0", none(), "", 422),
         (get.clone(), "/runs/{id}", id(run), "", 200),
         (get.clone(), "/runs/{id}", id("none"), "", 404),
         (post.clone(), "/runs/{id}/cancel", id(run), "", 409),
