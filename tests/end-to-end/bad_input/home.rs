@@ -22,54 +22,34 @@ struct Row {
     reads: &'static [&'static str],
 }
 
+const fn row(name: &'static str, spoil: fn(&Path), reads: &'static [&'static str]) -> Row {
+    Row { name, spoil, reads }
+}
+
 const ROWS: &[Row] = &[
-    Row { name: "the folder is a file", spoil: |home| replace(home, write), reads: &["data folder", "--home"] },
-    Row {
-        name: "the folder is a link to nowhere",
-        spoil: |home| replace(home, |home| symlink("/nowhere/at/all", home).expect("a link")),
-        reads: &["data folder", "--home"],
-    },
-    Row {
-        name: "the folder is a link to itself",
-        spoil: |home| replace(home, |home| symlink(home, home).expect("a link")),
-        reads: &["data folder", "--home"],
-    },
-    Row {
-        name: "homed.lock is a folder",
-        spoil: |home| folder(&home.join("homed.lock")),
-        reads: &["homed.lock", "writable"],
-    },
-    Row { name: "homed.lock is a pipe", spoil: |home| fifo(&home.join("homed.lock")), reads: &["homed.lock"] },
-    Row {
-        name: "homed.sock is a file",
-        spoil: |home| write(&home.join("homed.sock")),
-        reads: &["homed.sock", "move it elsewhere"],
-    },
-    Row {
-        name: "homeagent.db is a folder",
-        spoil: |home| folder(&home.join("homeagent.db")),
-        reads: &["homeagent.db"],
-    },
-    Row { name: "api-token is a folder", spoil: |home| folder(&home.join("api-token")), reads: &["api-token"] },
-    Row {
-        name: "api-token is a pipe",
-        spoil: |home| fifo(&home.join("api-token")),
-        reads: &["api-token", "it is not a file"],
-    },
-    Row {
-        name: "cache is a file",
-        spoil: |home| replace(&home.join("cache"), write),
-        reads: &["cache", "belongs to you"],
-    },
-    Row { name: "personal.md is a pipe", spoil: |home| fifo(&home.join("personal.md")), reads: &[] },
-    Row { name: "personal.md is a folder", spoil: |home| folder(&home.join("personal.md")), reads: &[] },
-    Row {
-        name: "personal.md is no UTF-8",
-        spoil: |home| fs::write(home.join("personal.md"), [0xff; 100]).expect("a file"),
-        reads: &[],
-    },
-    Row { name: "plugins is a file", spoil: |home| write(&home.join("plugins")), reads: &[] },
-    Row { name: "logs is a file", spoil: |home| write(&home.join("logs")), reads: &[] },
+    row("the folder is a file", |home| replace(home, write), &["data folder", "--home"]),
+    row(
+        "the folder is a link to nowhere",
+        |home| replace(home, |home| symlink("/nowhere/at/all", home).expect("a link")),
+        &["data folder", "--home"],
+    ),
+    row(
+        "the folder is a link to itself",
+        |home| replace(home, |home| symlink(home, home).expect("a link")),
+        &["data folder", "--home"],
+    ),
+    row("homed.lock is a folder", |home| folder(&home.join("homed.lock")), &["homed.lock", "writable"]),
+    row("homed.lock is a pipe", |home| fifo(&home.join("homed.lock")), &["homed.lock"]),
+    row("homed.sock is a file", |home| write(&home.join("homed.sock")), &["homed.sock", "move it elsewhere"]),
+    row("homeagent.db is a folder", |home| folder(&home.join("homeagent.db")), &["homeagent.db"]),
+    row("api-token is a folder", |home| folder(&home.join("api-token")), &["api-token"]),
+    row("api-token is a pipe", |home| fifo(&home.join("api-token")), &["api-token", "it is not a file"]),
+    row("cache is a file", |home| replace(&home.join("cache"), write), &["cache", "belongs to you"]),
+    row("personal.md is a pipe", |home| fifo(&home.join("personal.md")), &[]),
+    row("personal.md is a folder", |home| folder(&home.join("personal.md")), &[]),
+    row("personal.md is no UTF-8", |home| fs::write(home.join("personal.md"), [0xff; 100]).expect("a file"), &[]),
+    row("plugins is a file", |home| write(&home.join("plugins")), &[]),
+    row("logs is a file", |home| write(&home.join("logs")), &[]),
 ];
 
 fn write(path: &Path) {
