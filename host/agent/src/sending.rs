@@ -181,9 +181,8 @@ fn fill(mut output: Output, kind: &str, args: &Value) -> Result<Output, CallErro
     match kind {
         "text" => output.text = payload.to_owned(),
         "structured" => {
-            serde_json::from_str::<serde::de::IgnoredAny>(payload).map_err(|error| {
-                CallError::Invalid(format!("the payload is not valid JSON: {error}; nothing was sent"))
-            })?;
+            homeagent_types::check_json(payload)
+                .map_err(|error| CallError::Invalid(format!("the payload is {error}; nothing was sent")))?;
             output.structured = Some(payload.to_owned());
         }
         _ => {

@@ -8,7 +8,7 @@ use homeagent_types::ports::Plugins;
 use homeagent_types::stage::{
     FailurePolicy, HandlerMode, Patch, Scope, Stage, StageContext, StageData, StageRegistration,
 };
-use homeagent_types::{CallError, Cause, Offer, Offers, Payload};
+use homeagent_types::{CallError, Cause, Offer, Offers, Payload, check_json};
 use tracing::Instrument as _;
 
 /// Values that handlers may keep in one turn, at most.
@@ -172,7 +172,10 @@ impl Verdict {
                 call.arguments = arguments;
             }
             Patch::SetResult(output) => match &mut self.data {
-                StageData::Outcome { outcome, .. } => *outcome = Ok(output),
+                StageData::Outcome { outcome, .. } => {
+                    check_json(&output.value).map_err(|_| "the result is not JSON, or nested too deep")?;
+                    *outcome = Ok(output);
+                }
                 _ => return Err("the stage has no result"),
             },
             Patch::DropCall(id) => {
@@ -203,9 +206,7 @@ impl Verdict {
         if value.len() > DATUM_BYTES {
             return Err("the value is too long");
         }
-        if serde_json::from_str::<serde::de::IgnoredAny>(&value).is_err() {
-            return Err("the value is not JSON");
-        }
+        check_json(&value).map_err(|_| "the value is not JSON, or nested too deep")?;
         if let Some(known) = self.turn_data.iter_mut().find(|(name, _)| *name == key) {
             known.1 = value;
         } else if self.turn_data.len() >= DATA_KEPT {

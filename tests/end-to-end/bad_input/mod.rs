@@ -6,6 +6,7 @@
 mod clock;
 mod home;
 mod manifests;
+mod plugins;
 mod vendors;
 mod wire;
 
