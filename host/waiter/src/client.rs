@@ -8,6 +8,7 @@ use hyper::header::{CONTENT_TYPE, HOST};
 use hyper::{Method, Request};
 use hyper_util::rt::TokioIo;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tokio::net::UnixStream;
 
@@ -83,6 +84,16 @@ impl Client {
             return Err(Failure::from_problem(status.as_u16(), &body));
         }
         String::from_utf8(body.into()).map_err(|_| Failure::Failed("the daemon's answer is not UTF-8".to_owned()))
+    }
+
+    /// How many bytes of a body the daemon takes.
+    pub(crate) async fn largest_body(&self) -> Result<u64, Failure> {
+        #[derive(Deserialize)]
+        struct Setting {
+            value: u64,
+        }
+        let setting: Setting = read(&self.get("settings/core.gateway.body_bytes").await?)?;
+        Ok(setting.value)
     }
 
     /// Asks for something.

@@ -1,6 +1,5 @@
 //! The commands: what each asks the daemon for, and how its answer is shown.
 
-use std::io::{IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 
 use hyper::Method;
@@ -12,8 +11,7 @@ use crate::args::{Adapter, Agent, Args, Command, NewSource, Plugin, Runs, Settin
 use crate::client::{Client, part, read};
 use crate::failure::Failure;
 use crate::plain::{plain, plain_json};
-use crate::terminal::Hush;
-use crate::{chat, complain, print, show};
+use crate::{chat, complain, print, show, stdin};
 
 const FAILED: u8 = 1;
 
@@ -83,7 +81,7 @@ impl Desk {
 
     async fn send(&self, text: Vec<String>, conversation: Option<String>) -> Result<u8, Failure> {
         let text = match text.as_slice() {
-            [one] if one == "-" => stdin()?,
+            [one] if one == "-" => stdin::text(&self.client).await?,
             words => words.join(" "),
         };
         let body = json!({ "text": text.trim_end(), "conversation": conversation });
@@ -139,7 +137,7 @@ impl Desk {
                 self.answer(&answer, show::tools::list)
             }
             Tools::Call { name, arguments } => {
-                let arguments = if arguments == "-" { stdin()? } else { arguments };
+                let arguments = if arguments == "-" { stdin::text(&self.client).await? } else { arguments };
                 let path = format!("tools/{}", part(&name));
                 let answer = self.client.post(&path, arguments).await?;
                 let (text, failed) = show::tools::output(&answer)?;
@@ -193,7 +191,8 @@ impl Desk {
                 self.answer(&answer, |answer| show::sources::one(answer, "is added"))
             }
             Source::Add(new) => {
-                let body = new_source(&new)?.to_string();
+                let key = self.key(&new).await?;
+                let body = new_source(&new, key.as_deref()).to_string();
                 let answer = self.client.raw(Method::PUT, &path(&new.name), body).await?;
                 self.answer(&answer, |answer| show::sources::one(answer, "is added"))
             }
@@ -241,7 +240,7 @@ impl Desk {
                 self.answer(&answer, show::settings::value)
             }
             Settings::Set { key, value } => {
-                let value = if value == "-" { stdin_line()? } else { value };
+                let value = if value == "-" { stdin::line(&self.client).await? } else { value };
                 let body = json!({ "value": value }).to_string();
                 let answer = self.client.raw(Method::PUT, &path(&key), body).await?;
                 self.answer(&answer, show::settings::changed)
@@ -252,7 +251,7 @@ impl Desk {
             }
             Settings::Export { file, all } => self.export_settings(file, all).await,
             Settings::Import { file, dry_run } => {
-                let document = if file.as_os_str() == "-" { stdin()? } else { text_of(&file)? };
+                let document = if file.as_os_str() == "-" { stdin::text(&self.client).await? } else { text_of(&file)? };
                 let path = format!("settings/import?dry_run={dry_run}");
                 let answer = self.client.post_as("application/toml", &path, document).await?;
                 self.answer(&answer, |answer| show::settings::imported(answer, dry_run))
@@ -277,6 +276,18 @@ impl Desk {
         self.answer(&said.to_string(), |_| Ok(String::new()))
     }
 
+    /// A source's key, from where the command line says.
+    async fn key(&self, new: &NewSource) -> Result<Option<String>, Failure> {
+        match &new.key_env {
+            Some(variable) => {
+                let unset = |_| Failure::Failed(format!("the environment variable {variable} is not set"));
+                std::env::var(variable).map(Some).map_err(unset)
+            }
+            None if new.key_stdin => stdin::line(&self.client).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
     async fn runs(&self, command: Runs) -> Result<u8, Failure> {
         match command {
             Runs::List { limit, before } => {
@@ -293,47 +304,19 @@ impl Desk {
     }
 }
 
-fn new_source(new: &NewSource) -> Result<Value, Failure> {
-    let key = match &new.key_env {
-        Some(variable) => Some(
-            std::env::var(variable)
-                .map_err(|_| Failure::Failed(format!("the environment variable {variable} is not set")))?,
-        ),
-        None if new.key_stdin => Some(stdin_line()?),
-        None => None,
-    };
+fn new_source(new: &NewSource, key: Option<&str>) -> Value {
     let options: serde_json::Map<String, Value> =
         new.options.iter().map(|(key, value)| (key.clone(), Value::from(value.as_str()))).collect();
-    Ok(json!({
+    json!({
         "adapter": new.adapter,
         "base_url": new.base_url,
         "model": new.model,
         "line": new.line,
         "key": key,
         "options": options,
-    }))
+    })
 }
 
 fn text_of(file: &Path) -> Result<String, Failure> {
     std::fs::read_to_string(file).map_err(|error| Failure::Failed(format!("{} can't be read: {error}", file.display())))
-}
-
-fn stdin() -> Result<String, Failure> {
-    let mut text = String::new();
-    std::io::stdin()
-        .read_to_string(&mut text)
-        .map_err(|error| Failure::Failed(format!("stdin can't be read: {error}")))?;
-    Ok(text)
-}
-
-/// One line of stdin, for secrets: a terminal ends it with Enter.
-fn stdin_line() -> Result<String, Failure> {
-    if !std::io::stdin().is_terminal() {
-        return stdin().map(|text| text.trim_end_matches(['\r', '\n']).to_owned());
-    }
-    complain("type it and press Enter; it is not shown");
-    let _hush = Hush::lines();
-    let mut line = String::new();
-    std::io::stdin().read_line(&mut line).map_err(|error| Failure::Failed(format!("stdin can't be read: {error}")))?;
-    Ok(line.trim_end_matches(['\r', '\n']).to_owned())
 }

@@ -9,6 +9,7 @@ mod commands;
 mod failure;
 mod plain;
 mod show;
+mod stdin;
 mod table;
 mod terminal;
 

@@ -7,6 +7,7 @@ mod clock;
 mod home;
 mod manifests;
 mod plugins;
+mod stdin;
 mod vendors;
 mod wire;
 
