@@ -8,13 +8,13 @@ use crate::daemon::{Daemon, with_vendor, with_vendor_and};
 use crate::vendor::Reply;
 
 /// A stream of events, read one by one.
-struct Following {
+pub(crate) struct Following {
     body: Incoming,
     read: String,
 }
 
 impl Following {
-    async fn open(daemon: &Daemon, query: &str, headers: &[(&str, &str)]) -> Self {
+    pub(crate) async fn open(daemon: &Daemon, query: &str, headers: &[(&str, &str)]) -> Self {
         let response = daemon.respond("GET", &format!("/api/v1/events{query}"), headers, String::new()).await;
         assert_eq!(response.status(), 200);
         Self { body: response.into_body(), read: String::new() }
@@ -41,7 +41,7 @@ impl Following {
         }
     }
 
-    async fn until(&mut self, wanted: impl Fn(&str, &Value) -> bool) -> Vec<(String, Option<String>)> {
+    pub(crate) async fn until(&mut self, wanted: impl Fn(&str, &Value) -> bool) -> Vec<(String, Option<String>)> {
         let mut seen = Vec::new();
         loop {
             let (name, id, data) = self.next().await;

@@ -13,6 +13,7 @@ use serde::Serialize;
 use tokio::sync::mpsc;
 use utoipa::ToSchema;
 
+use crate::arrears;
 use crate::config::{Limits, Pace};
 use crate::core::Core;
 use crate::intake::{self, Manner};
@@ -153,6 +154,7 @@ impl Agent {
         core.phase.send_replace(Phase::Running);
         snapshot::log(&core, "start");
         tokio::spawn(scheduler::run(Arc::clone(&core)));
+        tokio::spawn(arrears::settle(Arc::clone(&core)));
         Ok(Arc::new(Self { core }))
     }
 

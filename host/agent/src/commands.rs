@@ -8,6 +8,7 @@ use homeagent_journal::{EventKind, INPUT_ID, JournalError, RunStatus};
 use homeagent_types::{Input, OutputKind, Payload, Role};
 use serde_json::json;
 
+use crate::arrears;
 use crate::core::{self, Core};
 use crate::intake;
 use crate::interrupt::{Control, Stop, may_stop};
@@ -161,7 +162,7 @@ async fn carry_out(
             result.error = Some(TurnError { code: "not-delivered".to_owned(), text: error.to_string() });
         }
     }
-    let finished = record.finish(status, &result).await;
+    let finished = arrears::finish(core, &record, status, &result).await;
     if let Some(watcher) = watcher {
         watcher.finish(result);
     }

@@ -7,6 +7,7 @@ use homeagent_types::stage::{Stage, StageData};
 use homeagent_types::{OutputKind, Shown};
 use serde_json::json;
 
+use crate::arrears;
 use crate::interrupt::Stop;
 use crate::outputs::{self, DeliveryError, Route};
 use crate::result::{TurnError, TurnResult};
@@ -44,7 +45,7 @@ impl Turn {
             Err(ended) => self.give_notice(ended).await,
         };
         tracing::info!(finish = self.result.finish, rounds = self.result.tool_rounds, "turn ended");
-        let recorded = self.record.finish(status, &self.result).await;
+        let recorded = arrears::finish(&self.core, &self.record, status, &self.result).await;
         if let Err(error) = &recorded {
             tracing::error!(%error, "the end of a turn could not be recorded");
         }
@@ -186,7 +187,7 @@ pub(crate) async fn close_panicked(core: &crate::core::Core, closing: Closing, m
     let text = "Something inside me broke while I worked on this. It is in the log; please ask again.".to_owned();
     result.finish = "failed".to_owned();
     result.error = Some(TurnError { code: "internal".to_owned(), text: text.clone() });
-    if let Err(error) = closing.record.finish(RunStatus::Failed, &result).await {
+    if let Err(error) = arrears::finish(core, &closing.record, RunStatus::Failed, &result).await {
         tracing::error!(%error, "the end of a broken turn could not be recorded");
     }
     if core.plugins.offers().channel(&closing.route.conversation.channel).is_some() {

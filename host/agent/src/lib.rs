@@ -6,6 +6,7 @@
 //! crate knows no engine, no vendor and no network.
 
 mod agent;
+mod arrears;
 mod commands;
 mod config;
 mod core;

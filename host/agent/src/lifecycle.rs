@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::arrears;
 use crate::core::Core;
 use crate::intake;
 use crate::interrupt::Stop;
@@ -47,6 +48,7 @@ pub(crate) async fn shutdown(core: &Arc<Core>) {
     tracing::info!(waiting = waiting.len(), running = core.turns().len(), "the agent is stopping");
     core.tasks.close();
     tokio::join!(intake::flush(core, waiting), drain(core));
+    arrears::pay(core).await;
     core.phase.send_replace(Phase::Stopped);
 }
 

@@ -15,6 +15,7 @@ use homeagent_types::{Cause, Input, OutputKind};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use crate::arrears;
 use crate::config::Limits;
 use crate::core::{self, Core};
 use crate::interrupt::{Control, MARK, Stop};
@@ -302,7 +303,7 @@ impl Turn {
         let joined = Record::begin(&self.core.journal, &conversation, &input.audience, &by, &ids).await?;
         self.control.settle();
         let result = TurnResult { finish: "joined".to_owned(), run: self.result.run.clone(), ..TurnResult::default() };
-        joined.finish(RunStatus::Completed, &result).await?;
+        arrears::finish(&self.core, &joined, RunStatus::Completed, &result).await?;
         self.record.event(EventKind::Interrupted, json!({ INPUT_ID: input.id, "by": by })).await?;
         Ok(())
     }

@@ -12,6 +12,7 @@ use tokio::process::Command;
 
 use super::{assert_answers, assert_reads, fifo};
 use crate::daemon::{Daemon, Home, start};
+use crate::events::Following;
 use crate::vendor::{Reply, Vendor, finish, text_event};
 
 /// What is done to a fresh data folder before the daemon starts on it.
@@ -227,11 +228,18 @@ async fn a_disk_that_refuses_to_write_in_the_middle_of_a_turn_is_said_and_nothin
     let (ended, refused) = tokio::join!(daemon.ask("begin"), spoil);
     assert_eq!(refused.0, 507, "{}", refused.1);
     assert_reads("a disk that does not write", &refused.1, &["was not taken", "homeagent.db", "read-only", "quota"]);
-    let ended = ended.to_string();
-    assert_reads("the turn under way", &ended, &["I can't write my journal", "homeagent.db"]);
+    assert_reads("the turn under way", &ended.to_string(), &["I can't write my journal", "homeagent.db"]);
+    let run = ended["run"].as_str().expect("it had begun");
+    assert_eq!(daemon.get(&format!("/api/v1/runs/{run}")).await.1["status"], "open", "its end can't be written yet");
 
     limit(None).expect("it is ours");
+    let ends = format!("?after=0&hidden=true&kind=run_failed&run={run}");
+    let mut following = Following::open(&daemon, &ends, &[]).await;
     assert_answers("the disk writes again", &daemon, &vendor).await;
+    following.until(|name, _| name == "run_failed").await;
+    let (_, closed) = daemon.get(&format!("/api/v1/runs/{run}")).await;
+    assert_eq!(closed["status"], "failed", "{closed}");
+    assert_reads("the run's end", closed["error"].as_str().unwrap_or_default(), &["I can't write my journal"]);
     daemon.signal(rustix::process::Signal::TERM);
     daemon.child.wait().await.expect("it ends");
     let daemon = home.start().await;
