@@ -57,9 +57,11 @@ fn assert_says(words: &str, parts: &[&str]) {
 #[tokio::test]
 async fn damaged_rows_keep_no_daemon_from_starting_and_each_is_said_with_what_to_do() {
     let home = used_home().await;
+    home.install("probe", "probe");
     tamper(
         &home,
         "UPDATE settings SET value = x'00ff17' WHERE key = 'core.agent.rounds';
+         INSERT INTO settings (key, value) VALUES ('plugin.probe.script', 'not JSON');
          UPDATE sources SET options = '{' WHERE name = 'fake';
          INSERT INTO grants (plugin, capability, detail) VALUES ('web', 'http', '{\"hosts\":');
          INSERT INTO bindings (namespace, user, role) VALUES ('qq', '10001', 'emperor');
@@ -69,12 +71,14 @@ async fn damaged_rows_keep_no_daemon_from_starting_and_each_is_said_with_what_to
     assert_eq!(daemon.waiter(&["settings", "get", "core.agent.rounds"]).await.ok(), "10", "the default stands");
     assert_says(&daemon.waiter(&["settings", "list"]).await.ok(), &["core.agent.rounds", "stored value"]);
     daemon.waiter(&["settings", "set", "core.agent.rounds", "4"]).await.ok();
+    daemon.waiter(&["settings", "unset", "plugin.probe.script"]).await.ok();
     assert!(!daemon.waiter(&["settings", "list"]).await.ok().contains("stored value"), "setting it repairs it");
     stop(daemon).await;
     assert_says(
         &log(&home),
         &[
             "waiter settings set core.agent.rounds",
+            "waiter settings set plugin.probe.script",
             "the stored source \"fake\" is damaged",
             "waiter plugin grant web http",
             "\"emperor\" of \"10001\"",
@@ -161,7 +165,7 @@ async fn files_a_daemon_can_do_without_are_said_or_made_again() {
         assert!(result.is_object(), "{what}: {result}");
         stop(daemon).await;
     }
-    assert_says(&log(&home), &["personal.md"]);
+    assert_says(&log(&home), &["personal.md can't be read", "make it a text file in UTF-8"]);
     remove(&persona);
 
     fs::write(home.path().join("homed.lock"), [0xff, 0x00, b'x']).expect("it can be written");

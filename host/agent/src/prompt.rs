@@ -57,11 +57,20 @@ impl Persona {
                     }
                     *known = Known { stamp: Some(stamp), text };
                 }
-                Err(error) => tracing::warn!(%error, path = %self.path.display(), "personal.md can't be read"),
+                Err(error) => self.warn(&error),
             },
-            Err(error) => tracing::warn!(%error, path = %self.path.display(), "personal.md can't be read"),
+            Err(error) => self.warn(&error),
         }
         if known.stamp.is_none() { DEFAULT_PERSONA.to_owned() } else { known.text.clone() }
+    }
+
+    fn warn(&self, error: &std::io::Error) {
+        tracing::warn!(
+            %error,
+            path = %self.path.display(),
+            "personal.md can't be read, so the text it had before is used, or the usual one; make it a text file in \
+             UTF-8 that homed may read, or remove it: the next start writes the usual one"
+        );
     }
 
     /// As much of the file as may be used.
