@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use rusqlite::Connection;
 use rustix::process::Signal;
+use serde_json::json;
 
 use crate::daemon::{Daemon, Home, with_vendor};
 use crate::vendor::Reply;
@@ -119,6 +120,53 @@ async fn a_damaged_database_is_named_and_left_as_it_is() {
     fs::write(&path, whole).expect("it can be written");
     let daemon = home.start().await;
     assert_eq!(daemon.waiter(&["settings", "get", "core.agent.rounds"]).await.ok(), "3", "the backup has everything");
+}
+
+#[tokio::test]
+async fn a_damaged_page_in_the_middle_of_the_journal_is_named_and_what_lies_elsewhere_is_served() {
+    const PAGE: usize = 4096;
+    const MARK: &str = "this page is going to be lost";
+    let (daemon, vendor) = with_vendor().await;
+    vendor.always("Noted.");
+    let mut runs = Vec::new();
+    for number in 0..9 {
+        let text = if number == 4 { MARK.to_owned() } else { "something to remember ".repeat(200) };
+        let said = json!({ "text": text, "conversation": format!("c{number}") });
+        let (status, result) = daemon.post("/api/v1/chat", &said).await;
+        assert_eq!(status, 200, "{result}");
+        runs.push(format!("/api/v1/runs/{}", result["run"].as_str().expect("a turn has a run")));
+    }
+    let home = Arc::clone(&daemon.home);
+    stop(daemon).await;
+
+    let path = home.path().join("homeagent.db");
+    let mut bytes = fs::read(&path).expect("it is there");
+    let holds = |page: &[u8]| page.windows(MARK.len()).any(|window| window == MARK.as_bytes());
+    // The last: an earlier one may hold the input before the run took it.
+    let place = bytes.chunks(PAGE).rposition(holds).expect("what was said is in the journal");
+    assert!(place > 1 && place + 2 < bytes.len() / PAGE, "page {place} of {} is in the middle", bytes.len() / PAGE);
+    bytes[place * PAGE..(place + 1) * PAGE].fill(0xa5);
+    fs::write(&path, &bytes).expect("it can be written");
+
+    let daemon = home.start().await;
+    let what_to_do = ["the table events", "homeagent.db is damaged", "backup", ".recover"];
+    let log = daemon.logged("the table events").await;
+    assert_says(&log, &what_to_do);
+    assert_says(&daemon.waiter(&["status"]).await.ok(), &["the table events"]);
+    let (status, lost) = daemon.get(&runs[4]).await;
+    assert_eq!(status, 500, "{lost}");
+    assert_says(lost["detail"].as_str().unwrap_or_default(), &["homeagent.db is damaged", "backup"]);
+    for whole in [&runs[0], &runs[8]] {
+        let (status, run) = daemon.get(whole).await;
+        assert_eq!((status, &run["status"]), (200, &"completed".into()), "{run}");
+        assert!(run["events"].as_array().is_some_and(|events| !events.is_empty()), "{run}");
+    }
+    assert_eq!(daemon.get("/api/v1/runs").await.1.as_array().map(Vec::len), Some(9), "each run is still listed");
+    let (_, answered) = daemon.post("/api/v1/chat", &json!({ "text": "go on", "conversation": "later" })).await;
+    assert_eq!(answered["reply"], "Noted.", "{answered}");
+    stop(daemon).await;
+    let left = fs::read(&path).expect("it is there");
+    assert!(left[place * PAGE..(place + 1) * PAGE].iter().all(|&byte| byte == 0xa5), "nothing is made up in its place");
 }
 
 #[tokio::test]

@@ -97,6 +97,7 @@ impl Daemon {
         let doors = Doors::open(home, &listen).await?;
         let keeper = Keeper::new(home.clone(), stores.clone());
         keeper.start().await?;
+        let looked_at = stores.clone();
         let (journal, secrets) = (stores.journal.clone(), stores.secrets.clone());
         let discovery = Discovery::new(
             stores.settings.clone(),
@@ -117,6 +118,7 @@ impl Daemon {
                 monitor: Arc::new(Monitor::new(&log, secrets)),
             },
         );
+        looked_at.look_for_damage();
         Ok(Self { gateway, keeper, journal, discovery, _log: log, _lock: lock })
     }
 
