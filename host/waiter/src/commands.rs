@@ -192,7 +192,7 @@ impl Desk {
             }
             Source::Add(new) => {
                 let key = self.key(&new).await?;
-                let body = new_source(&new, key).to_string();
+                let body = new_source(&new, key.as_deref()).to_string();
                 let answer = self.client.raw(Method::PUT, &path(&new.name), body).await?;
                 self.answer(&answer, |answer| show::sources::one(answer, "is added"))
             }
@@ -304,7 +304,7 @@ impl Desk {
     }
 }
 
-fn new_source(new: &NewSource, key: Option<String>) -> Value {
+fn new_source(new: &NewSource, key: Option<&str>) -> Value {
     let options: serde_json::Map<String, Value> =
         new.options.iter().map(|(key, value)| (key.clone(), Value::from(value.as_str()))).collect();
     json!({
