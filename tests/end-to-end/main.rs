@@ -4,6 +4,7 @@
 mod agent_life;
 mod bad_input;
 mod chat;
+mod collector;
 mod crash;
 mod daemon;
 mod damaged;
@@ -11,6 +12,7 @@ mod discovery;
 mod events;
 mod interrupts;
 mod observability;
+mod otel;
 mod plugins;
 mod refusals;
 mod secrets;
