@@ -9,7 +9,9 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
-use opentelemetry_proto::tonic::collector::trace::v1::{ExportTraceServiceRequest, ExportTraceServiceResponse};
+use opentelemetry_proto::tonic::collector::trace::v1::{
+    ExportTracePartialSuccess, ExportTraceServiceRequest, ExportTraceServiceResponse,
+};
 use opentelemetry_proto::tonic::common::v1::{KeyValue, any_value::Value};
 use prost::Message as _;
 use tokio::sync::watch;
@@ -19,6 +21,8 @@ use tokio::sync::watch;
 pub(crate) enum Manner {
     /// As a collector does.
     Takes,
+    /// As one that says it refused so many of them.
+    Refuses(i64),
     /// With this status, and a body of this kind.
     Answers(u16, &'static str, &'static str),
     /// Reads them and says nothing.
@@ -116,9 +120,10 @@ async fn take(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Bytes
         }
     });
     match manner {
-        Manner::Takes => {
-            let answer = ExportTraceServiceResponse::default().encode_to_vec();
-            ([(header::CONTENT_TYPE, "application/x-protobuf")], answer).into_response()
+        Manner::Takes => protobuf(&ExportTraceServiceResponse::default()),
+        Manner::Refuses(rejected_spans) => {
+            let partial = ExportTracePartialSuccess { rejected_spans, error_message: "too old".to_owned() };
+            protobuf(&ExportTraceServiceResponse { partial_success: Some(partial) })
         }
         Manner::Answers(status, kind, body) => {
             (StatusCode::from_u16(status).expect("a valid status"), [(header::CONTENT_TYPE, kind)], body)
@@ -126,6 +131,10 @@ async fn take(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Bytes
         }
         Manner::Hangs => std::future::pending().await,
     }
+}
+
+fn protobuf(answer: &ExportTraceServiceResponse) -> Response {
+    ([(header::CONTENT_TYPE, "application/x-protobuf")], answer.encode_to_vec()).into_response()
 }
 
 fn spans(request: ExportTraceServiceRequest) -> Vec<Seen> {

@@ -190,7 +190,20 @@ async fn a_collector_that_never_answers_costs_nobody_a_turn_and_the_daemon_ends(
     assert_eq!(daemon.reply("hi").await, "hello");
     collector.until(|received| received.requests == 1).await;
     assert_eq!(daemon.reply("hi again").await, "hello");
+    let home = std::sync::Arc::clone(&daemon.home);
     stop(daemon).await;
+    let log = crate::observability::log(home.path());
+    assert!(log.contains("too slow to take the last spans"), "{log}");
+}
+
+#[tokio::test]
+async fn spans_that_a_collector_refuses_among_others_are_counted_in_the_log() {
+    let (daemon, vendor) = with_vendor().await;
+    vendor.always("hello");
+    let collector = Collector::start(Manner::Refuses(2)).await;
+    export_to(&daemon, &collector.endpoint).await;
+    assert_eq!(daemon.reply("hi").await, "hello");
+    daemon.logged("does not take all spans, or is too slow for them dropped=2").await;
 }
 
 #[tokio::test]
