@@ -4,6 +4,7 @@
 mod agent_life;
 mod bad_input;
 mod chat;
+mod collector;
 mod crash;
 mod daemon;
 mod damaged;
@@ -13,6 +14,7 @@ mod exposition;
 mod interrupts;
 mod metrics;
 mod observability;
+mod otel;
 mod plugins;
 mod refusals;
 mod secrets;

@@ -13,7 +13,7 @@ use crate::vendor::Reply;
 const PIPE_BYTES: usize = 64 << 10;
 
 /// All that the log files hold.
-fn log(home: &Path) -> String {
+pub(crate) fn log(home: &Path) -> String {
     let files = std::fs::read_dir(home.join("logs")).expect("there is a folder of logs");
     files.map(|file| std::fs::read_to_string(file.expect("an entry").path()).expect("a log is text")).collect()
 }

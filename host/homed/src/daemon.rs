@@ -70,7 +70,7 @@ pub struct Daemon {
     journal: Journal,
     discovery: Discovery,
     /// Ends after the parts that log.
-    _log: Log,
+    log: Log,
     /// Given back last.
     _lock: HomeLock,
 }
@@ -89,7 +89,7 @@ impl Daemon {
         let home = &fs::canonicalize(home).map_err(|source| StartError::Home { home: home.to_owned(), source })?;
         let lock = HomeLock::take(home)?;
         let stores = Stores::open(home)?;
-        let log = Log::start(home, &stores.settings, quiet);
+        let log = Log::start(home, &stores.settings, &stores.secrets, quiet);
         tracing::info!(version = env!("CARGO_PKG_VERSION"), home = %home.display(), "starting");
         stores.log_remarks();
         let listen = match listen {
@@ -122,7 +122,7 @@ impl Daemon {
             },
         );
         looked_at.look_for_damage();
-        Ok(Self { gateway, keeper, journal, discovery, _log: log, _lock: lock })
+        Ok(Self { gateway, keeper, journal, discovery, log, _lock: lock })
     }
 
     /// Where the API listens.
@@ -140,12 +140,13 @@ impl Daemon {
     }
 
     /// Stops in order: the agent first, so that whoever waits gets a result; the plugins when nobody needs them.
-    pub async fn stop(self) {
+    pub async fn stop(mut self) {
         tracing::info!("stopping");
         self.keeper.rest().await;
         self.gateway.shutdown().await;
         self.keeper.stop().await;
         self.journal.close().await;
+        self.log.finish_spans().await;
         tracing::info!("stopped");
     }
 }

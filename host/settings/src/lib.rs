@@ -19,7 +19,7 @@ pub use database::{Database, DatabaseError};
 pub use grants::{Grant, Grants};
 pub use registry::{
     Applies, Changed, Declaration, DurationUnit, Entry, Fault, Import, ImportError, Kind, Settings, SettingsError,
-    core_declarations, nearest, plugin_prefix,
+    core_declarations, is_base_url, nearest, plugin_prefix,
 };
 pub use secrets::{Secret, Secrets, SecretsError};
 pub use sources::{SourceError, SourceLine, SourceRecord, Sources};

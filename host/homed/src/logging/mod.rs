@@ -1,13 +1,14 @@
-//! The log: files below `logs/`, the standard error of a daemon that nobody chats in, and the last problems for
-//! whoever asks how the daemon is.
+//! The log: files below `logs/`, the standard error of a daemon that nobody chats in, the last problems for whoever asks
+//! how the daemon is, and spans for a collector.
 
 mod files;
+mod otel;
 mod problems;
 
 use std::io::IsTerminal as _;
 use std::path::Path;
 
-use homeagent_settings::Settings;
+use homeagent_settings::{Secrets, Settings};
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::task::AbortOnDropHandle;
 use tracing_appender::non_blocking::{ErrorCounter, NonBlockingBuilder, WorkerGuard};
@@ -17,6 +18,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Registry, reload};
 
 use self::files::{Bounds, LogFiles};
+use self::otel::Export;
 pub(crate) use self::problems::Problems;
 
 /// In place of the setting.
@@ -38,6 +40,7 @@ pub(crate) struct Log {
     pub(crate) problems: Problems,
     /// Lines that were dropped because too many waited for the disk.
     pub(crate) dropped: ErrorCounter,
+    spans: Export,
     _level: Option<AbortOnDropHandle<()>>,
     _writers: Vec<WorkerGuard>,
 }
@@ -45,7 +48,7 @@ pub(crate) struct Log {
 impl Log {
     /// Starts to log as `core.log.level` says, also when that changes, or as `HOMEAGENT_LOG` said at the start. `quiet`
     /// keeps the standard error for a chat.
-    pub(crate) fn start(home: &Path, settings: &Settings, quiet: bool) -> Self {
+    pub(crate) fn start(home: &Path, settings: &Settings, secrets: &Secrets, quiet: bool) -> Self {
         let files = LogFiles::new(home.join("logs"), bounds(settings));
         let builder = || NonBlockingBuilder::default().buffered_lines_limit(WAITING_LINES).thread_name("log");
         let (writer, guard) = builder().finish(files);
@@ -62,13 +65,20 @@ impl Log {
         let fixed = given.is_some();
         let (filter, handle) = reload::Layer::new(given.unwrap_or_else(|| at_level(settings)));
         let problems = Problems::default();
+        let (spans, switch) = otel::layer();
         let all: Vec<Sink> =
-            vec![sinks.with_filter(filter).boxed(), problems.layer().with_filter(LevelFilter::WARN).boxed()];
+            vec![sinks.with_filter(filter).boxed(), problems.layer().with_filter(LevelFilter::WARN).boxed(), spans];
         if let Err(error) = tracing_subscriber::registry().with(all).try_init() {
             eprintln!("there will be no log: {error}");
         }
         let level = (!fixed).then(|| AbortOnDropHandle::new(tokio::spawn(follow(settings.clone(), handle))));
-        Self { problems, dropped, _level: level, _writers: writers }
+        let spans = Export::start(switch, settings, secrets);
+        Self { problems, dropped, spans, _level: level, _writers: writers }
+    }
+
+    /// Hands over the last spans, within a few seconds. Files are written until the log is dropped.
+    pub(crate) async fn finish_spans(&mut self) {
+        self.spans.finish().await;
     }
 }
 

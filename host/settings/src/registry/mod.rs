@@ -25,7 +25,7 @@ pub use self::core::core_declarations;
 pub use self::declaration::{Applies, Declaration, plugin_prefix};
 pub use self::document::{Changed, Fault, Import, ImportError};
 pub use self::error::SettingsError;
-pub use self::kind::{DurationUnit, Kind};
+pub use self::kind::{DurationUnit, Kind, is_base_url};
 pub use self::state::nearest;
 
 const MIGRATIONS: &[&str] = &["CREATE TABLE settings (

@@ -34,7 +34,7 @@ impl Settings {
         self.typed(key, "a boolean", |entry| entry.value.as_bool())
     }
 
-    /// The value of a [`Kind::Text`], [`Kind::Choice`] or [`Kind::Address`].
+    /// The value of a [`Kind::Text`], [`Kind::Choice`], [`Kind::Address`] or [`Kind::Url`].
     ///
     /// # Errors
     ///

@@ -72,6 +72,8 @@ fn typed_text_is_read_by_kind() {
         ("core.model.temperature", "1", json!(1.0)),
         ("core.gateway.listen", "[::1]:0", json!("[::1]:0")),
         ("core.gateway.listen", "localhost:8686", json!("localhost:8686")),
+        ("core.otel.endpoint", " https://[::1]:4318/otlp ", json!("https://[::1]:4318/otlp")),
+        ("core.otel.endpoint", "", json!("")),
     ] {
         settings.set_text(key, text).unwrap_or_else(|error| panic!("{key} {text}: {error}"));
         assert_eq!(settings.get(key).expect("declared"), value, "{key} {text}");
@@ -91,6 +93,9 @@ fn what_is_not_allowed_says_what_is() {
         ("core.log.level", "loud", "off, error, warn, info, debug, trace"),
         ("core.gateway.listen", "127.0.0.1", "a host and a port"),
         ("core.gateway.listen", "127.0.0.256:80", "a host and a port"),
+        ("core.otel.endpoint", "127.0.0.1:4318", "http:// or https://"),
+        ("core.otel.endpoint", "grpc://127.0.0.1:4317", "http:// or https://"),
+        ("core.otel.endpoint", "http://me:pw@box:4318", "no password"),
     ] {
         let error = settings.set_text(key, text).expect_err("is refused");
         assert!(matches!(error, SettingsError::NotAllowed { .. }), "{error:?}");
