@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::error::JournalError;
-use crate::event::{self, COLUMNS, Event, EventKind, NewEvent, Seq};
+use crate::event::{self, COLUMNS, Event, EventKind, NewEvent, Seq, read_rows};
 use crate::input;
 use crate::journal::Journal;
 use crate::session;
@@ -242,10 +242,9 @@ impl Journal {
         let run = run.to_owned();
         self.readers
             .read("reading a run's events", move |connection| {
-                connection
-                    .prepare_cached(&format!("SELECT {COLUMNS} FROM events WHERE run = ?1 ORDER BY seq"))?
-                    .query_map([run], Event::read)?
-                    .collect()
+                let mut statement =
+                    connection.prepare_cached(&format!("SELECT {COLUMNS} FROM events WHERE run = ?1 ORDER BY seq"))?;
+                read_rows(statement.query([run])?, Event::read)
             })
             .await
     }
