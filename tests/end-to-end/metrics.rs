@@ -68,6 +68,7 @@ async fn a_chat_with_a_tool_call_is_counted_and_read_over_both_transports() {
         ("homeagent_model_tokens_total", &[("source", "fake"), ("direction", "input")], 120.0),
         ("homeagent_model_tokens_total", &[("source", "fake"), ("direction", "output")], 7.0),
         ("homeagent_plugin_calls_total", &[("plugin", "calc"), ("outcome", "answered")], 1.0),
+        ("homeagent_plugin_calls_total", &[("plugin", "openai"), ("outcome", "answered")], 2.0),
         ("homeagent_http_requests_total", &[("method", "POST"), ("route", "/api/v1/chat"), ("status", "200")], 1.0),
     ];
     for (sample, labels, by) in moved {
@@ -142,6 +143,9 @@ async fn failures_are_counted_by_what_they_were() {
     let swaps = |outcome| page.sum("homeagent_plugin_swaps_total", &[("plugin", "traps"), ("outcome", outcome)]);
     // The first reload came with the grant.
     assert_eq!((swaps("done"), swaps("refused")), (2.0, 1.0));
+    daemon.waiter(&["plugin", "reload", "openai"]).await.ok();
+    let of_adapter = [("plugin", "openai"), ("outcome", "done")];
+    assert_eq!(scrape(&daemon).await.sum("homeagent_plugin_swaps_total", &of_adapter), 1.0);
 }
 
 #[tokio::test]

@@ -10,13 +10,13 @@ const TRAPS: &str = "homeagent_plugin_traps_total";
 
 /// Says what each of the runtime's metrics means.
 pub fn describe() {
-    describe_counter!(CALLS, "Calls into plugins, by plugin and outcome");
+    describe_counter!(CALLS, "Calls into plugins and adapters, by plugin and outcome");
     describe_counter!(RESTARTS, "Restarts of plugins whose instance failed, by plugin");
     describe_counter!(SWAPS, "Replacements of plugins by what was loaded anew, by plugin and outcome");
     describe_counter!(TRAPS, "Traps that ended an instance of a plugin, by plugin");
 }
 
-/// The counters of one slot, looked up once: a call may be as short as a piece of an answer.
+/// The counters of one slot or adapter, looked up once: a call may be as short as a piece of an answer.
 pub(crate) struct SlotMeters {
     plugin: String,
     answered: Counter,

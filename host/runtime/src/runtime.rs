@@ -451,10 +451,10 @@ impl PluginAdmin for Runtime {
     async fn reload(&self, name: &str) -> Result<PluginStatus, CallError> {
         let _one_at_a_time = self.inner.changing.lock().await;
         let origin = self.inner.find(name)?;
-        let replaced = self.inner.slot(name);
+        let replaced = self.inner.slot(name).map(|slot| slot.core).or_else(|| self.inner.adapters.core(name));
         let loaded = self.inner.load(&origin).await;
-        if let Some(slot) = replaced {
-            slot.core.meters.swapped(loaded.is_ok());
+        if let Some(core) = replaced {
+            core.meters.swapped(loaded.is_ok());
         }
         if let Err(error) = loaded {
             if self.inner.slot(name).is_none() {
