@@ -16,6 +16,7 @@ mod observability;
 mod plugins;
 mod refusals;
 mod secrets;
+mod signals;
 mod stages;
 mod tools;
 mod turns;
