@@ -4,7 +4,7 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use serde_json::Value;
 
-use crate::daemon::{Daemon, with_vendor, with_vendor_and};
+use crate::daemon::{Daemon, with_vendor, with_vendor_and, within};
 use crate::vendor::Reply;
 
 /// A stream of events, read one by one.
@@ -35,7 +35,8 @@ impl Following {
                 }
                 continue;
             }
-            let frame = self.body.frame().await.expect("the stream goes on").expect("it is not cut");
+            let frame = within("the next event", self.body.frame()).await;
+            let frame = frame.expect("the stream goes on").expect("it is not cut");
             let bytes = frame.into_data().expect("there are no trailers");
             self.read.push_str(std::str::from_utf8(&bytes).expect("events are UTF-8"));
         }

@@ -18,6 +18,7 @@ mod otel;
 mod plugins;
 mod refusals;
 mod secrets;
+mod signals;
 mod stages;
 mod tools;
 mod turns;

@@ -1,22 +1,15 @@
 //! How the daemon tells of itself: its log, and `waiter status`.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::Signal;
 
-use crate::daemon::{self, Home, with_vendor};
+use crate::daemon::{self, Home, with_vendor, within};
 use crate::vendor::Reply;
 
 /// As much as a pipe holds that nobody reads from.
 const PIPE_BYTES: usize = 64 << 10;
-
-/// All that the log files hold.
-pub(crate) fn log(home: &Path) -> String {
-    let files = std::fs::read_dir(home.join("logs")).expect("there is a folder of logs");
-    files.map(|file| std::fs::read_to_string(file.expect("an entry").path()).expect("a log is text")).collect()
-}
 
 #[tokio::test]
 async fn each_line_of_a_turn_names_its_run_at_a_level_that_changes_while_the_daemon_runs() {
@@ -26,19 +19,22 @@ async fn each_line_of_a_turn_names_its_run_at_a_level_that_changes_while_the_dae
         daemon.ask("a question in my own words").await["run"].as_str().expect("a turn has a run").to_owned()
     };
     ask().await;
-    assert!(!log(daemon.home.path()).contains("DEBUG"), "nothing is logged at debug level before it is asked for");
+    assert!(!daemon.home.log().contains("DEBUG"), "nothing is logged at debug level before it is asked for");
     daemon.waiter(&["settings", "set", "core.log.level", "debug"]).await.ok();
     // The change holds from some moment after the answer on.
-    let run = loop {
-        let run = ask().await;
-        if log(daemon.home.path()).contains("resident_bytes=") {
-            break run;
+    let run = within("a line at debug level", async {
+        loop {
+            let run = ask().await;
+            if daemon.home.log().contains("resident_bytes=") {
+                break run;
+            }
         }
-    };
+    })
+    .await;
     let run = format!("run=\"{run}\"");
     daemon.signal(Signal::TERM);
     daemon.child.wait().await.expect("it ends");
-    let log = log(daemon.home.path());
+    let log = daemon.home.log();
     let own: Vec<&str> = log.lines().filter(|line| line.contains(&run)).collect();
     for part in ["turn ended", "model answered", "memory after=\"turn\""] {
         assert!(own.iter().any(|line| line.contains(part)), "no line of the run says {part}: {own:#?}");
@@ -53,13 +49,10 @@ async fn a_log_that_nobody_reads_holds_nobody_up() {
     mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("the folder takes pipes");
     // Open at both ends, as `homed run 2>&1 | less` that shows its first page.
     let unread = std::fs::File::options().read(true).write(true).open(&pipe).expect("a pipe opens");
-    let homed = home.homed();
-    let mut command = tokio::process::Command::new("sh");
-    command.args(["-c", r#"exec "$0" "$@" 2>"$UNREAD""#]).arg(homed.as_std().get_program());
-    command.args(homed.as_std().get_args()).env("UNREAD", &pipe).env("HOMEAGENT_LOG", "trace");
-    command.stdin(std::process::Stdio::null()).kill_on_drop(true);
+    let mut command = home.homed_by("sh", &["-c", r#"exec "$@" 2>"$UNREAD""#, "sh"]);
+    command.env("UNREAD", &pipe).env("HOMEAGENT_LOG", "trace");
     let mut daemon = daemon::start(command, Arc::clone(&home), |_| home.path().to_owned()).await;
-    while log(home.path()).len() < 8 * PIPE_BYTES {
+    while home.log().len() < 8 * PIPE_BYTES {
         assert_eq!(daemon.get("/api/v1/status").await.0, 200);
     }
     daemon.signal(Signal::TERM);

@@ -161,7 +161,7 @@ async fn a_collector_that_refuses_is_told_once_and_costs_nobody_a_turn() {
 async fn stop_and_look(daemon: Daemon) {
     let home = std::sync::Arc::clone(&daemon.home);
     stop(daemon).await;
-    let log = crate::observability::log(home.path());
+    let log = home.log();
     assert_eq!(log.matches(TROUBLE).count(), 1, "{log}");
     assert!(log.contains("some spans never reached the collector"), "what is lost is counted: {log}");
 }
@@ -192,7 +192,7 @@ async fn a_collector_that_never_answers_costs_nobody_a_turn_and_the_daemon_ends(
     assert_eq!(daemon.reply("hi again").await, "hello");
     let home = std::sync::Arc::clone(&daemon.home);
     stop(daemon).await;
-    let log = crate::observability::log(home.path());
+    let log = home.log();
     assert!(log.contains("too slow to take the last spans"), "{log}");
 }
 

@@ -109,7 +109,12 @@ impl FromRequest<Shared> for Recording {
 
     async fn from_request(request: Request, core: &Shared) -> Result<Self, Problem> {
         let limit = usual_limit(core).max(LARGEST_RECORDING);
-        read(request, limit).await.map(Self)
+        read(request, limit).await.map(Self).map_err(|problem| match problem.status() {
+            StatusCode::PAYLOAD_TOO_LARGE => {
+                problem.hint("more than 64 MiB are read where the setting core.gateway.body_bytes allows more")
+            }
+            _ => problem,
+        })
     }
 }
 

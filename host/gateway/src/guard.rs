@@ -122,9 +122,9 @@ fn check_token(core: &Shared, door: Door, request: &Request) -> Result<(), Probl
     let given = request.headers().contains_key(AUTHORIZATION);
     let detail =
         if given { "the token in the Authorization header is not this daemon's" } else { "the request has no token" };
-    let file = core.parts.home.join("api-token");
+    // Where that folder is, is nothing for strangers.
     Err(Problem::new(StatusCode::UNAUTHORIZED, detail)
-        .hint(format!("send \"Authorization: Bearer TOKEN\" with the token in {}", file.display())))
+        .hint("send \"Authorization: Bearer TOKEN\" with the token in the file api-token of homed's data folder"))
 }
 
 fn bears_token(core: &Shared, headers: &HeaderMap) -> bool {

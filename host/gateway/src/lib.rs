@@ -45,6 +45,9 @@ use crate::token::Token;
 /// How long answers that are being given may take when the gateway stops.
 const GRACE: Duration = Duration::from_secs(5);
 
+/// How long connections that are cut may take to be gone.
+const CUT: Duration = Duration::from_secs(1);
+
 /// The gateway at work. Dropping it stops it without waiting for anybody.
 pub struct Gateway {
     addr: SocketAddr,
@@ -134,8 +137,12 @@ impl Gateway {
     pub fn serve(doors: Doors, parts: Parts) -> Self {
         let Doors { unix, seat, token, tcp, addr } = doors;
         let connections = AllConnections::new(&parts.settings);
-        let house =
-            House { stopping: CancellationToken::new(), tasks: TaskTracker::new(), connections: connections.clone() };
+        let house = House {
+            stopping: CancellationToken::new(),
+            cut: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+            connections: connections.clone(),
+        };
         let core = Arc::new(core::Core {
             parts,
             token,
@@ -165,6 +172,9 @@ impl Gateway {
         if tokio::time::timeout(GRACE, self.house.tasks.wait()).await.is_err() {
             let left = self.house.tasks.len();
             tracing::warn!(left, "connections did not end in time and are cut");
+            self.house.cut.cancel();
+            // What is left are answers whose connection is gone.
+            let _ = tokio::time::timeout(CUT, self.house.tasks.wait()).await;
         }
     }
 }
@@ -172,5 +182,6 @@ impl Gateway {
 impl Drop for Gateway {
     fn drop(&mut self) {
         self.house.stopping.cancel();
+        self.house.cut.cancel();
     }
 }

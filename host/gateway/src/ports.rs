@@ -37,6 +37,8 @@ pub enum Change {
     Plugin(PluginStatus),
     /// A source failed, or answers again.
     Source(SourceState),
+    /// So many changes came too fast to be told.
+    Missed(u64),
 }
 
 /// Starts and stops the agent inside the daemon. Both are finished once they have begun, even if nobody waits for them

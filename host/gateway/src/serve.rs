@@ -35,6 +35,8 @@ const PAUSE: Duration = Duration::from_millis(200);
 #[derive(Clone)]
 pub(crate) struct House {
     pub(crate) stopping: CancellationToken,
+    /// Connections that have not ended by themselves are dropped.
+    pub(crate) cut: CancellationToken,
     pub(crate) tasks: TaskTracker,
     pub(crate) connections: AllConnections,
 }
@@ -119,6 +121,8 @@ impl House {
     }
 
     async fn accept_all(&self, arrivals: impl Arrivals) {
+        // A shortage is said once, not for as long as it lasts.
+        let mut short = false;
         loop {
             let next = async {
                 let (stream, entrance) = arrivals.next().await?;
@@ -130,6 +134,7 @@ impl House {
             };
             match arrived {
                 Ok(Some((stream, entrance, place))) => {
+                    short = false;
                     let (house, router) = (self.clone(), entrance.router.clone());
                     self.tasks.spawn(async move { house.connection(stream, router, place).await });
                 }
@@ -137,8 +142,12 @@ impl House {
                     meters::refused(meters::NO_PLACE);
                     tracing::debug!("a connection is turned away: there is no place for it");
                 }
+                Err(error) if !is_shortage(&error) => tracing::debug!(%error, "a connection went before it was taken"),
                 Err(error) => {
-                    tracing::warn!(%error, "accepting a connection failed");
+                    if !short {
+                        tracing::warn!(%error, "no connection can be taken; it is tried again and again");
+                    }
+                    short = true;
                     tokio::select! {
                         () = self.stopping.cancelled() => return,
                         () = tokio::time::sleep(PAUSE) => {}
@@ -176,7 +185,10 @@ impl House {
             () = self.stopping.cancelled() => {
                 // The request at work is answered, then the connection ends.
                 connection.as_mut().graceful_shutdown();
-                connection.await
+                tokio::select! {
+                    ended = connection => ended,
+                    () = self.cut.cancelled() => return,
+                }
             }
             () = place.has_to_go() => {
                 if !place.has_served() {
@@ -193,7 +205,30 @@ impl House {
     }
 }
 
+/// Whether the system has run out of something that every further connection needs.
+fn is_shortage(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    Errno::from_io_error(error)
+        .is_some_and(|errno| matches!(errno, Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM))
+}
+
 fn is_owner(stream: &UnixStream) -> bool {
     let ours = rustix::process::geteuid().as_raw();
     stream.peer_cred().is_ok_and(|credentials| credentials.uid() == ours)
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::io::Errno;
+
+    use super::*;
+
+    #[test]
+    fn a_client_that_went_away_is_no_shortage() {
+        for (errno, short) in
+            [(Errno::MFILE, true), (Errno::NFILE, true), (Errno::NOMEM, true), (Errno::CONNABORTED, false)]
+        {
+            assert_eq!(is_shortage(&io::Error::from(errno)), short, "{errno}");
+        }
+    }
 }

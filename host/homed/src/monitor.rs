@@ -23,11 +23,7 @@ impl Monitor {
 
 impl homeagent_gateway::Monitor for Monitor {
     fn problems(&self) -> Vec<LoggedProblem> {
-        let mut problems = self.problems.list();
-        for problem in &mut problems {
-            problem.text = self.secrets.redact(&problem.text).into_owned();
-        }
-        problems
+        self.problems.list(&self.secrets)
     }
 
     fn counted(&self) -> String {

@@ -486,6 +486,7 @@ impl PluginAdmin for Runtime {
                 self.inner.idle.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), status);
             }
         }
+        self.inner.services.settings.withdraw_plugin(name);
         self.inner.services.changed(name);
         tracing::info!(plugin = %name, "unloaded");
         Ok(())
@@ -493,9 +494,9 @@ impl PluginAdmin for Runtime {
 
     async fn grant(&self, name: &str, capability: &str) -> Result<(), CallError> {
         let grants = self.inner.grants(name, capability)?;
-        grants.grant(capability).map_err(CallError::Other)?;
+        grants.grant(capability).await?;
         if let Err(reason) = self.inner.services.registrations.clash(name) {
-            grants.revoke(capability).map_err(CallError::Other)?;
+            grants.revoke(capability).await?;
             return Err(CallError::Invalid(reason));
         }
         self.inner.services.registrations.refresh();
@@ -503,7 +504,7 @@ impl PluginAdmin for Runtime {
     }
 
     async fn revoke(&self, name: &str, capability: &str) -> Result<(), CallError> {
-        self.inner.grants(name, capability)?.revoke(capability).map_err(CallError::Other)?;
+        self.inner.grants(name, capability)?.revoke(capability).await?;
         self.inner.services.registrations.refresh();
         Ok(())
     }

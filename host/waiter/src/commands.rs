@@ -1,5 +1,6 @@
 //! The commands: what each asks the daemon for, and how its answer is shown.
 
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use hyper::Method;
@@ -27,8 +28,13 @@ pub(crate) async fn run(args: Args) -> Result<u8, Failure> {
         return chat::run(&home, args.conversation, args.json).await;
     };
     let desk = Desk { client: Client::new(&home), json: args.json };
+    let outer = args.conversation;
+    if outer.is_some() && !matches!(command, Command::Send { .. }) {
+        let sentence = "--conversation goes with a chat and with `send`; this command belongs to no conversation";
+        return Err(Failure::Usage(sentence.to_owned()));
+    }
     match command {
-        Command::Send { text, conversation } => desk.send(text, conversation).await,
+        Command::Send { text, conversation } => desk.send(text, conversation.or(outer)).await,
         Command::Stop { run } => desk.stop(run).await,
         Command::Status => {
             let answer = desk.client.get("status").await?;
@@ -268,7 +274,9 @@ impl Desk {
                 json!({ "file": file })
             }
             None if !self.json => {
-                print(&plain(&document));
+                // A file or a program gets it as it is.
+                let shown = std::io::stdout().is_terminal();
+                print(&if shown { plain(&document) } else { document });
                 return Ok(0);
             }
             None => json!({ "document": document }),

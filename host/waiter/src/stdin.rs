@@ -23,16 +23,23 @@ pub(crate) async fn text(client: &Client) -> Result<String, Failure> {
 
 /// One line of stdin, for secrets: a terminal ends it with Enter.
 pub(crate) async fn line(client: &Client) -> Result<String, Failure> {
-    let line = if io::stdin().is_terminal() {
-        complain("type it and press Enter; it is not shown");
-        let _hush = Hush::lines();
-        let mut line = String::new();
-        io::stdin().read_line(&mut line).map_err(unreadable)?;
-        line
-    } else {
-        text(client).await?
-    };
+    let line = if io::stdin().is_terminal() { typed().await? } else { text(client).await? };
     Ok(line.trim_end_matches(['\r', '\n']).to_owned())
+}
+
+/// What somebody types. Ctrl-C gives the terminal back as it was: a shell may not do that.
+async fn typed() -> Result<String, Failure> {
+    let hush = Hush::lines();
+    let how = if hush.is_some() { "it is not shown" } else { "this terminal shows it" };
+    complain(&format!("type it and press Enter; {how}"));
+    let reading = tokio::task::spawn_blocking(|| {
+        let mut line = String::new();
+        io::stdin().read_line(&mut line).map(|_| line)
+    });
+    tokio::select! {
+        read = reading => read.map_err(unreadable)?.map_err(unreadable),
+        _ = tokio::signal::ctrl_c() => Err(Failure::Failed("nothing was entered".to_owned())),
+    }
 }
 
 fn unreadable(error: impl std::fmt::Display) -> Failure {

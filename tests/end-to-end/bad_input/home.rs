@@ -106,8 +106,8 @@ async fn a_port_in_use_and_an_address_that_is_none_are_named_with_what_to_do() {
         ("nowhere", "choose an address of this machine"),
         ("127.0.0.1:99999", "choose an address of this machine"),
     ] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_homed"));
-        let refused = refusal(command.args(["run", "--listen", address, "--home"]).arg(home.path())).await;
+        // The last one counts.
+        let refused = refusal(home.homed().args(["--listen", address])).await;
         assert_reads(address, &refused, &["homed can't start", address, words, "--listen", "core.gateway.listen"]);
     }
 }
@@ -133,10 +133,8 @@ async fn on_small_disk(home: &Home, prepare: &str) -> Option<Command> {
         home = home.path().display(),
         cache = cache.display()
     );
-    let inner = home.homed();
-    let mut command = Command::new("unshare");
-    command.args([flags, "sh", "-c", &script, "sh"]).arg(inner.as_std().get_program()).args(inner.as_std().get_args());
-    command.current_dir("/").stdin(Stdio::null()).kill_on_drop(true);
+    let mut command = home.homed_by("unshare", &[flags, "sh", "-c", &script, "sh"]);
+    command.current_dir("/");
     Some(command)
 }
 
@@ -207,11 +205,8 @@ async fn a_disk_that_fills_up_refuses_what_is_new_keeps_what_was_taken_and_works
 #[tokio::test]
 async fn a_disk_that_refuses_to_write_in_the_middle_of_a_turn_is_said_and_nothing_acknowledged_is_lost() {
     let home = Arc::new(Home::new());
-    let inner = home.homed();
     // A limit on the size of files stands for a disk that turned read-only: each write of the journal fails.
-    let mut command = Command::new("sh");
-    command.args(["-c", "trap '' XFSZ; exec \"$@\"", "sh"]);
-    command.arg(inner.as_std().get_program()).args(inner.as_std().get_args()).stdin(Stdio::null()).kill_on_drop(true);
+    let command = home.homed_by("sh", &["-c", "trap '' XFSZ; exec \"$@\"", "sh"]);
     let mut daemon = start(command, Arc::clone(&home), |_| home.path().to_owned()).await;
     let vendor = Vendor::start().await;
     daemon.use_vendor(&vendor).await;

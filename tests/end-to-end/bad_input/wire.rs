@@ -23,7 +23,7 @@ struct Row {
     bytes: fn(&Daemon) -> Vec<u8>,
     /// The client sends no more and says so; otherwise it waits for the answer to the whole.
     breaks_off: bool,
-    /// Parts of the answer; none where there is nothing to answer.
+    /// The status, and parts of the answer; none where there is nothing to answer.
     reads: &'static [&'static str],
 }
 
@@ -92,7 +92,7 @@ const ROWS: &[Row] = &[
             let deep = "[".repeat(100_000) + &"]".repeat(100_000);
             request(daemon, "POST /api/v1/tools/add", format!("{{\"numbers\": {deep}}}").as_bytes())
         },
-        &["42", "recursion limit"],
+        &["422", "recursion limit"],
     ),
     sent_whole("an empty body", |daemon| whole(daemon, b""), &["400", "the body is not the JSON"]),
     sent_whole("an empty text", |daemon| whole(daemon, b"{\"text\": \" \"}"), &["422", "the text is empty"]),
@@ -150,7 +150,10 @@ async fn bad_requests_are_refused_in_words_and_the_next_turn_is_answered() {
     let (daemon, vendor) = with_vendor().await;
     for Row { name, bytes, breaks_off, reads } in ROWS {
         let answer = exchange(authority(&daemon).to_owned(), bytes(&daemon), *breaks_off).await;
-        assert_reads(name, &answer, reads);
+        if let Some((status, words)) = reads.split_first() {
+            assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{name}: {answer}");
+            assert_reads(name, &answer, words);
+        }
         assert_answers(name, &daemon, &vendor).await;
     }
 }
@@ -162,11 +165,11 @@ async fn bad_frames_of_a_chat_are_refused_in_words_and_the_next_chat_goes_on() {
     let deep = format!("{{\"type\": {}", "[".repeat(100_000));
     // Each with what the client reads, in a frame or as the reason of the close.
     let frames: [(&str, Message, &str); 5] = [
-        ("a line of 100 MB", Message::binary(vec![b'a'; 100 * MIB]), "frame"),
+        ("a line of 100 MB", Message::binary(vec![b'a'; 100 * MIB]), "a frame could not be read"),
         ("a frame above the limit", Message::text("a".repeat(MIB + 1)), "a frame may have 1048576 bytes"),
-        ("no JSON", Message::text("hello"), "error"),
-        ("nested 100,000 deep", Message::text(deep), "error"),
-        ("binary", Message::binary(vec![0xff, 0xfe, 0]), ""),
+        ("no JSON", Message::text("hello"), "the frame is not understood"),
+        ("nested 100,000 deep", Message::text(deep), "the frame is not understood"),
+        ("binary", Message::binary(vec![0xff, 0xfe, 0]), "binary frames are not understood"),
     ];
     for (row, frame, words) in frames {
         let socket = tokio::net::UnixStream::connect(daemon.home.path().join("homed.sock")).await.expect("it listens");

@@ -12,6 +12,7 @@ use crate::extract::{Asked, Named, Recording, within};
 
 #[derive(Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Cut {
     /// How many bytes the adapter gets at a time; all at once if it is not said.
     #[param(minimum = 1)]

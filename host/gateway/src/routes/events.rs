@@ -17,7 +17,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::chat;
+use super::{chat, runs};
 use crate::Problem;
 use crate::connections::{Connections, StreamKind};
 use crate::core::Shared;
@@ -61,7 +61,7 @@ pub(crate) struct Wanted {
         ("Last-Event-ID" = Option<i64>, Header, minimum = 0, description = "The last event the client has seen"),
     ),
     responses(
-        (status = OK, body = String, content_type = "text/event-stream", description = "Events of the journal with their ids, and `agent`, `plugin`, `source`, `setting` and `missed`"),
+        (status = OK, body = String, content_type = "text/event-stream", description = "Events of the journal with their ids, and `agent`, `plugin`, `source`, `setting`, `missed` and `failed`"),
         Invalid,
         DiskFailures,
     )
@@ -87,6 +87,7 @@ pub(crate) async fn follow(
         changes: core.parts.keeper.changes(),
         settings: core.parts.settings.subscribe(),
         stopping: core.stopping.clone(),
+        failed: false,
     };
     Ok(chat::stream(events(follower), connections.stream(StreamKind::Events)?))
 }
@@ -129,6 +130,8 @@ struct Follower {
     /// Keys of settings that change.
     settings: broadcast::Receiver<Arc<str>>,
     stopping: CancellationToken,
+    /// The journal could not be read.
+    failed: bool,
 }
 
 fn events(follower: Follower) -> impl Stream<Item = Result<Event, Infallible>> {
@@ -139,9 +142,12 @@ fn events(follower: Follower) -> impl Stream<Item = Result<Event, Infallible>> {
 }
 
 impl Follower {
-    /// The next event; `None` when the gateway stops or the journal can't be read any more.
+    /// The next event; `None` when the gateway stops, or after the word that the journal can't be read.
     async fn next(&mut self) -> Option<Event> {
         loop {
+            if self.failed {
+                return None;
+            }
             if let Some(event) = self.read.next() {
                 return Some(chat::event(event.kind.as_str(), &event).id(event.seq.to_string()));
             }
@@ -150,7 +156,8 @@ impl Follower {
                     Ok(tail) => tail,
                     Err(error) => {
                         tracing::warn!(%error, "a stream of events ends");
-                        return None;
+                        self.failed = true;
+                        return Some(chat::event("failed", &runs::problem(error)));
                     }
                 };
                 // A tip that shows nothing new behind it is passed, so that it is not looked at again.
@@ -187,5 +194,6 @@ fn shown(change: &Change) -> Event {
         Change::Agent(state) => chat::event("agent", &json!({ "state": state })),
         Change::Plugin(status) => chat::event("plugin", status),
         Change::Source(state) => chat::event("source", state),
+        Change::Missed(missed) => chat::event("missed", &json!({ "changes": missed })),
     }
 }

@@ -16,6 +16,7 @@ const MOST: i64 = 1000;
 
 #[derive(Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Page {
     /// How many at most.
     #[param(default = 20, minimum = 1, maximum = 1000)]
@@ -33,14 +34,20 @@ pub(crate) struct Page {
     params(Page),
     responses(
         (status = OK, body = Vec<Run>, description = "The runs"),
+        NotFound,
         Invalid,
         DiskFailures,
     )
 )]
 pub(crate) async fn list(State(core): State<Shared>, Asked(page): Asked<Page>) -> Result<Json<Vec<Run>>, Problem> {
     let limit = within("limit", page.limit.unwrap_or(USUAL), 1, Some(MOST))?;
-    let runs = core.parts.journal.runs(limit, page.before.as_deref()).await;
-    runs.map(Json).map_err(problem)
+    let journal = &core.parts.journal;
+    if let Some(before) = &page.before
+        && journal.run(before).await.map_err(problem)?.is_none()
+    {
+        return Err(unknown(before));
+    }
+    journal.runs(limit, page.before.as_deref()).await.map(Json).map_err(problem)
 }
 
 /// A run and all that happened in it.

@@ -1,5 +1,7 @@
 //! The tools, as the owner sees and calls them.
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::State;
 use homeagent_agent::ToolListing;
@@ -9,6 +11,7 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::chat::owner;
+use super::plugins::to_the_end;
 use crate::Problem;
 use crate::core::Shared;
 use crate::document::{AgentStopped, CallFailures};
@@ -89,7 +92,8 @@ pub(crate) async fn call(
         chain: Vec::new(),
         meta: Vec::new(),
     };
-    let output = core.live()?.turns.call_tool(&name, args, cause).await?;
+    let turns = Arc::clone(&core.live()?.turns);
+    let output = to_the_end("call", async move { turns.call_tool(&name, args, cause).await }).await?;
     Ok(Json(Output::from(output)))
 }
 

@@ -109,6 +109,32 @@ async fn numbers_out_of_range_are_refused_with_those_that_are_not() {
 }
 
 #[tokio::test]
+async fn words_that_a_query_does_not_know_are_refused() {
+    let house = House::open().await;
+    for (method, path) in [
+        (Method::GET, "/api/v1/runs?limt=5"),
+        (Method::GET, "/api/v1/events?run_id=x"),
+        (Method::POST, "/api/v1/adapters/parrot/try?chnk=5"),
+        (Method::GET, "/channels/chat?conversatoin=x"),
+    ] {
+        let problem = house.local(method, path, "").await.problem(400);
+        assert!(problem["detail"].as_str().unwrap().contains("unknown field"), "{path}: {problem}");
+    }
+}
+
+#[tokio::test]
+async fn a_recording_that_is_too_large_is_refused_with_what_allows_more() {
+    let house = House::open().await;
+    let head = format!(
+        "POST /api/v1/adapters/parrot/try HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\n",
+        house.token()
+    );
+    let answer = raw(&house, format!("{head}connection: close\r\ncontent-length: 67108865\r\n\r\n").as_bytes()).await;
+    assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
+    assert!(answer.contains("more than 64 MiB"), "{answer}");
+}
+
+#[tokio::test]
 async fn odd_bodies_are_problems() {
     let house = House::open().await;
     let nested = format!("{{\"text\":{}", "[".repeat(100_000));

@@ -20,6 +20,7 @@ use tracing_subscriber::{Registry, reload};
 use self::files::{Bounds, LogFiles};
 use self::otel::Export;
 pub(crate) use self::problems::Problems;
+use crate::complain;
 
 /// In place of the setting.
 const VARIABLE: &str = "HOMEAGENT_LOG";
@@ -61,7 +62,7 @@ impl Log {
             writers.push(guard);
             sinks.push(tracing_subscriber::fmt::layer().with_ansi(ansi).with_writer(writer).boxed());
         }
-        let given = EnvFilter::try_from_env(VARIABLE).ok();
+        let given = given_level();
         let fixed = given.is_some();
         let (filter, handle) = reload::Layer::new(given.unwrap_or_else(|| at_level(settings)));
         let problems = Problems::default();
@@ -69,7 +70,7 @@ impl Log {
         let all: Vec<Sink> =
             vec![sinks.with_filter(filter).boxed(), problems.layer().with_filter(LevelFilter::WARN).boxed(), spans];
         if let Err(error) = tracing_subscriber::registry().with(all).try_init() {
-            eprintln!("there will be no log: {error}");
+            complain(&format!("there will be no log: {error}"));
         }
         let level = (!fixed).then(|| AbortOnDropHandle::new(tokio::spawn(follow(settings.clone(), handle))));
         let spans = Export::start(switch, settings, secrets);
@@ -80,6 +81,16 @@ impl Log {
     pub(crate) async fn finish_spans(&mut self) {
         self.spans.finish().await;
     }
+}
+
+/// What the environment says; nothing where it is empty or can't be read.
+fn given_level() -> Option<EnvFilter> {
+    let given = std::env::var(VARIABLE).ok().filter(|given| !given.trim().is_empty())?;
+    let read = EnvFilter::try_new(&given);
+    let not_read = |error: &dyn std::fmt::Display| {
+        complain(&format!("{VARIABLE} can't be read, and {LEVEL} says how much is logged: {error}"));
+    };
+    read.inspect_err(|error| not_read(error)).ok()
 }
 
 fn at_level(settings: &Settings) -> EnvFilter {

@@ -5,6 +5,7 @@ use std::fmt::{Debug, Write as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use homeagent_gateway::LoggedProblem;
+use homeagent_settings::Secrets;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id};
 use tracing::{Event, Subscriber};
@@ -14,8 +15,12 @@ use tracing_subscriber::registry::LookupSpan;
 /// How many are kept.
 const KEPT: usize = 20;
 
-/// The longest text that is kept of one, in bytes.
+/// The longest text that is shown of one, in bytes.
 const LONGEST: usize = 1000;
+
+/// The longest text that is kept of one, in bytes: more than is shown, so that a secret across the end of that is there
+/// as a whole, and known as one.
+const LONGEST_KEPT: usize = 16 << 10;
 
 /// The ring. Clones share it.
 #[derive(Clone, Default)]
@@ -29,9 +34,15 @@ impl Problems {
         ProblemLayer { problems: self.clone() }
     }
 
-    /// What it holds, the oldest first.
-    pub(crate) fn list(&self) -> Vec<LoggedProblem> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    /// What it holds, the oldest first, with known secrets taken out.
+    pub(crate) fn list(&self, secrets: &Secrets) -> Vec<LoggedProblem> {
+        let mut all: Vec<_> = self.last.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect();
+        for problem in &mut all {
+            let mut text = secrets.redact(&problem.text).into_owned();
+            text.truncate(text.floor_char_boundary(LONGEST));
+            problem.text = text;
+        }
+        all
     }
 
     fn note(&self, problem: LoggedProblem) {
@@ -71,7 +82,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for ProblemLayer {
         event.record(&mut text);
         let mut line = text.message;
         line.push_str(&text.fields);
-        line.truncate(line.floor_char_boundary(LONGEST));
+        line.truncate(line.floor_char_boundary(LONGEST_KEPT));
         self.problems.note(LoggedProblem {
             at: homeagent_types::now(),
             level: event.metadata().level().as_str().to_lowercase(),
@@ -129,6 +140,13 @@ mod tests {
 
     use super::*;
 
+    fn secrets() -> (tempfile::TempDir, Secrets) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let database = homeagent_settings::Database::open(folder.path().join("homeagent.db")).expect("it opens");
+        let secrets = Secrets::open(&database, folder.path()).expect("there are none");
+        (folder, secrets)
+    }
+
     #[test]
     fn the_last_twenty_are_kept_with_their_fields() {
         let problems = Problems::default();
@@ -138,7 +156,7 @@ mod tests {
                 tracing::warn!(number, name = "calc", "it failed");
             }
         });
-        let kept = problems.list();
+        let kept = problems.list(&secrets().1);
         assert_eq!(kept.len(), KEPT);
         assert_eq!(kept[0].text, "it failed number=5 name=\"calc\"");
         assert_eq!((kept[19].level.as_str(), kept[19].origin.as_str()), ("warn", module_path!()));
@@ -157,7 +175,23 @@ mod tests {
             });
             tracing::warn!("outside");
         });
-        let runs: Vec<_> = problems.list().into_iter().map(|problem| problem.run).collect();
+        let runs: Vec<_> = problems.list(&secrets().1).into_iter().map(|problem| problem.run).collect();
         assert_eq!(runs, [Some("run-1".to_owned()), Some("run-2".to_owned()), None]);
+    }
+
+    #[test]
+    fn a_secret_across_the_end_of_what_is_shown_is_taken_out() {
+        let (_folder, secrets) = secrets();
+        secrets.set("main", "sk-marked-0123456789".into()).expect("it is kept");
+        let problems = Problems::default();
+        for before in LONGEST - 25..LONGEST + 5 {
+            let line = format!("{}sk-marked-0123456789 and more", "x".repeat(before));
+            tracing::subscriber::with_default(tracing_subscriber::registry().with(problems.layer()), || {
+                tracing::warn!("{line}")
+            });
+            let kept = problems.list(&secrets);
+            let text = &kept.last().expect("it is kept").text;
+            assert!(!text.contains("sk-") && text.len() <= LONGEST, "{before}: {text}");
+        }
     }
 }

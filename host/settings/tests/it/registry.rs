@@ -47,7 +47,6 @@ fn defaults_are_the_documented_ones() {
 #[test]
 fn values_outlive_the_program() {
     let home = Home::new();
-    let home = home;
     home.settings().set("core.agent.rounds", 3).expect("is allowed");
     home.settings().set_text("core.log.level", "debug").expect("is allowed");
     let settings = home.settings();
@@ -135,7 +134,6 @@ fn a_value_read_as_something_else_is_an_error() {
 #[test]
 fn damaged_rows_fall_back_to_the_default_and_are_reported() {
     let home = Home::new();
-    let home = home;
     drop(home.settings());
     home.tamper(
         "INSERT INTO settings VALUES ('core.agent.rounds', '{\"half'), ('core.log.level', '\"loud\"'),
@@ -168,12 +166,11 @@ fn subscribers_hear_of_changes_only() {
 #[test]
 fn plugins_declare_replace_and_withdraw() {
     let home = Home::new();
-    let home = home;
     let settings = home.settings();
     settings.set("plugin.qq.groups", json!(["1"])).expect_err("nobody declared it");
     settings.declare_plugin("qq", qq(Vec::new())).expect("declares");
     settings.set_text("plugin.qq.groups", "家人, 朋友，").expect("is a list");
-    assert_eq!(settings.texts("plugin.qq.groups").expect("declared"), ["家人", "朋友"]);
+    assert_eq!(settings.get("plugin.qq.groups").expect("declared"), json!(["家人", "朋友"]));
 
     let mut changes = settings.subscribe();
     let limit =
@@ -186,7 +183,7 @@ fn plugins_declare_replace_and_withdraw() {
     settings.withdraw_plugin("qq");
     settings.get("plugin.qq.groups").expect_err("is gone");
     settings.declare_plugin("qq", qq(Vec::new())).expect("declares");
-    assert_eq!(settings.texts("plugin.qq.groups").expect("declared"), ["家人", "朋友"], "the value was kept");
+    assert_eq!(settings.get("plugin.qq.groups").expect("declared"), json!(["家人", "朋友"]), "the value was kept");
     settings.withdraw_plugin("qq");
     settings.unset("plugin.qq.groups").expect("what was left behind can be removed");
     settings.unset("plugin.qq.groups").expect_err("and then it is unknown");
@@ -218,7 +215,6 @@ fn bad_declarations_leave_the_good_ones() {
 #[test]
 fn a_secret_setting_shows_its_name_and_hides_its_text() {
     let home = Home::new();
-    let home = home;
     let database = home.database();
     let secrets = homeagent_settings::Secrets::open(&database, home.folder.path()).expect("opens");
     let settings = homeagent_settings::Settings::open(&database, &secrets).expect("opens");
@@ -273,7 +269,6 @@ fn declarations_come_from_manifests() {
 #[test]
 fn many_threads_agree_with_the_disk() {
     let home = Home::new();
-    let home = home;
     let settings = home.settings();
     std::thread::scope(|scope| {
         for thread in 1..=4 {
