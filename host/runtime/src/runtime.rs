@@ -1,18 +1,19 @@
 //! The runtime's handle: which plugins there are, and the traits that the rest of the host sees.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use homeagent_contract::Kind;
 use homeagent_settings::{Grants, Secrets, Settings};
-use homeagent_types::ports::{Adapters, Connection, Listeners, Mind, PluginAdmin, PluginStatus, Plugins};
+use homeagent_types::ports::{Adapters, Connection, Haste, Listeners, Mind, PluginAdmin, PluginStatus, Plugins};
 use homeagent_types::stage::{Patch, StageContext};
 use homeagent_types::{CallError, Cause, Meta, Offers, Output, OutputDelta, Principal, Receipt, ToolOutput};
-use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::sync::{OwnedMutexGuard, broadcast, mpsc, oneshot};
 use wasmtime::component::Linker;
 
 use crate::adapters::AdapterShelf;
@@ -27,6 +28,7 @@ use crate::services::Services;
 use crate::slot::core::SlotCore;
 use crate::slot::generation::{Seat, describe};
 use crate::slot::job::Work;
+use crate::slot::swap::SwapError;
 use crate::slot::{Control, Slot, connection, supervisor};
 use crate::{PackageError, RuntimeError};
 
@@ -68,8 +70,10 @@ struct Inner {
     idle: Mutex<BTreeMap<String, PluginStatus>>,
     bundled: Vec<Bundled>,
     plugins: PathBuf,
-    /// Loads, reloads and unloads happen one at a time.
-    changing: tokio::sync::Mutex<()>,
+    /// Loads, reloads and unloads of a plugin happen one at a time.
+    changing: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
+    /// The runtime ends: what is loaded from now on is not to stay.
+    ending: AtomicBool,
     guests: GuestExecutor,
 }
 
@@ -116,7 +120,8 @@ impl Runtime {
             idle: Mutex::default(),
             bundled: parts.bundled,
             plugins: parts.plugins,
-            changing: tokio::sync::Mutex::new(()),
+            changing: Mutex::default(),
+            ending: AtomicBool::new(false),
             guests,
         });
         tokio::spawn(watch(Arc::downgrade(&inner)));
@@ -136,12 +141,12 @@ impl Runtime {
     /// Loads every package there is. One that can't be loaded is listed as refused, with the reason; the others are not
     /// held up by it.
     pub async fn load_all(&self) {
-        let _one_at_a_time = self.inner.changing.lock().await;
         // What came with homed first: nobody takes its names before it is there.
         let mut packages: Vec<_> = self.inner.packages().into_iter().collect();
         packages.sort_by_key(|(_, origin)| matches!(origin, Origin::Installed(_)));
         for (name, origin) in packages {
-            if let Err(error) = self.inner.load(&origin).await {
+            let _turn = self.inner.turn(&name).await;
+            if let Err(error) = self.inner.load(&origin, Haste::default()).await {
                 self.inner.refuse(&name, &origin, &error);
             }
         }
@@ -157,6 +162,7 @@ impl Runtime {
     /// Ends every plugin.
     pub async fn shutdown(&self) {
         // Without waiting for a load that is under way: it may take long, and nothing is left to load for.
+        self.inner.ending.store(true, Ordering::Release);
         let slots = std::mem::take(&mut *self.inner.slots.write().unwrap_or_else(PoisonError::into_inner));
         let stops = slots.into_values().map(|slot| tokio::spawn(async move { stop(&slot).await }));
         for stopped in stops.collect::<Vec<_>>() {
@@ -228,6 +234,16 @@ impl Inner {
         })
     }
 
+    /// The right to change what runs under a name, when nobody else has it.
+    async fn turn(&self, name: &str) -> OwnedMutexGuard<()> {
+        let turn = {
+            let mut changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+            changing.retain(|_, turn| Arc::strong_count(turn) > 1);
+            Arc::clone(changing.entry(name.to_owned()).or_default())
+        };
+        turn.lock_owned().await
+    }
+
     fn slot(&self, name: &str) -> Option<Slot> {
         self.slots.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
@@ -237,7 +253,7 @@ impl Inner {
     }
 
     /// Reads a package and runs it: in its slot, if it has one, else in a new one.
-    async fn load(&self, origin: &Origin) -> Result<(), PackageError> {
+    async fn load(&self, origin: &Origin, haste: Haste) -> Result<(), PackageError> {
         let (read, place) = (origin.clone(), origin.name());
         let package = tokio::task::spawn_blocking(move || read.read()).await;
         let package =
@@ -254,14 +270,14 @@ impl Inner {
                 let reason = "an adapter of this name is loaded; unload it before a plugin takes its name".to_owned();
                 return Err(PackageError::Load { plugin: name, reason });
             }
-            self.load_plugin(package).await?;
+            self.load_plugin(package, haste).await?;
         }
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).remove(&name);
         self.services.changed(&name);
         Ok(())
     }
 
-    async fn load_plugin(&self, package: Package) -> Result<(), PackageError> {
+    async fn load_plugin(&self, package: Package, haste: Haste) -> Result<(), PackageError> {
         let name = package.manifest.name.clone();
         let start = |reason: String| PackageError::Start { plugin: name.clone(), reason };
         let slot = self.slot(&name);
@@ -271,13 +287,20 @@ impl Inner {
         match slot {
             Some(slot) => {
                 let (reply, done) = oneshot::channel();
-                let sent = slot.control.send(Control::Replace(prepared, reply)).await;
+                let sent = slot.control.send(Control::Replace(prepared, haste, reply)).await;
                 sent.map_err(|_| start("its slot is being unloaded".into()))?;
-                done.await.map_err(|_| start("its slot was unloaded".into()))?.map_err(start)?;
+                done.await.map_err(|_| start("its slot was unloaded".into()))?.map_err(|error| match error {
+                    SwapError::Busy(reason) => PackageError::Busy { reason },
+                    SwapError::Refused(reason) => start(reason),
+                })?;
             }
             None => {
                 let slot = supervisor::start(seat, prepared, jobs).await.map_err(start)?;
-                self.slots.write().unwrap_or_else(PoisonError::into_inner).insert(name.clone(), slot);
+                self.slots.write().unwrap_or_else(PoisonError::into_inner).insert(name.clone(), slot.clone());
+                if self.ending.load(Ordering::Acquire) {
+                    stop(&slot).await;
+                    return Err(start("the plugins are being ended".into()));
+                }
             }
         }
         tracing::info!(plugin = %name, "loaded");
@@ -378,7 +401,10 @@ impl Inner {
 }
 
 fn refused(error: &PackageError) -> CallError {
-    CallError::Invalid(error.to_string())
+    match error {
+        PackageError::Busy { reason } => CallError::Conflict(reason.clone()),
+        error => CallError::Invalid(error.to_string()),
+    }
 }
 
 /// Takes known secrets out of a text; without a copy where there are none.
@@ -448,10 +474,10 @@ impl PluginAdmin for Runtime {
         self.inner.list()
     }
 
-    async fn reload(&self, name: &str) -> Result<PluginStatus, CallError> {
-        let _one_at_a_time = self.inner.changing.lock().await;
+    async fn reload(&self, name: &str, haste: Haste) -> Result<PluginStatus, CallError> {
+        let _turn = self.inner.turn(name).await;
         let origin = self.inner.find(name)?;
-        if let Err(error) = self.inner.load(&origin).await {
+        if let Err(error) = self.inner.load(&origin, haste).await {
             if self.inner.slot(name).is_none() {
                 self.inner.refuse(name, &origin, &error);
             }
@@ -464,11 +490,15 @@ impl PluginAdmin for Runtime {
         if self.inner.slot(name).is_some() {
             return Err(CallError::Invalid(format!("the plugin {name} is loaded already; reload puts new code in")));
         }
-        self.reload(name).await
+        self.reload(name, Haste::default()).await
     }
 
     async fn unload(&self, name: &str) -> Result<(), CallError> {
-        let _one_at_a_time = self.inner.changing.lock().await;
+        // Before the turn: a replacement that is under way gives up at once.
+        if let Some(slot) = self.inner.slot(name) {
+            stop(&slot).await;
+        }
+        let _turn = self.inner.turn(name).await;
         let slot = self.inner.slots.write().unwrap_or_else(PoisonError::into_inner).remove(name);
         match slot {
             Some(slot) => {

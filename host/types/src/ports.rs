@@ -1,6 +1,7 @@
 //! The traits at which the parts of the host meet.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use utoipa::ToSchema;
@@ -184,7 +185,8 @@ pub struct PluginStatus {
     pub origin: String,
     /// `live`, `backing-off`, `failed`, `unloaded`, `refused`.
     pub state: String,
-    /// Why it is in that state, when it is not `live`.
+    /// Why it is in that state, when it is not `live`; else what is to be known of the code that runs, such as that a newer
+    /// one was taken back.
     pub reason: Option<String>,
     /// The SHA-256 of the component, in hexadecimal digits.
     pub digest: String,
@@ -206,6 +208,15 @@ pub struct PluginStatus {
     pub tools: Vec<String>,
 }
 
+/// How a replacement treats calls that are under way in the old code.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Haste {
+    /// How long they may take to end before the replacement is given up; `None` for 2 s.
+    pub wait: Option<Duration>,
+    /// When they take longer, let their callers go with `retryable` rather than give up the replacement.
+    pub force: bool,
+}
+
 /// The plugins, as their keeper sees them. Implemented by the runtime.
 #[async_trait]
 pub trait PluginAdmin: Send + Sync {
@@ -213,8 +224,8 @@ pub trait PluginAdmin: Send + Sync {
     fn list(&self) -> Vec<PluginStatus>;
 
     /// Reads the package anew and puts its code in the place of what runs. On failure the old code goes on and the
-    /// error says why.
-    async fn reload(&self, name: &str) -> Result<PluginStatus, CallError>;
+    /// error says why; `conflict` when calls are under way that take too long.
+    async fn reload(&self, name: &str, haste: Haste) -> Result<PluginStatus, CallError>;
 
     /// Starts a package that is not loaded.
     async fn load(&self, name: &str) -> Result<PluginStatus, CallError>;

@@ -118,6 +118,12 @@ pub enum Plugin {
     Reload {
         /// The plugin
         name: String,
+        /// How long calls that are under way may take to end before the reload is given up [default: 2]
+        #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(..=600))]
+        wait: Option<u32>,
+        /// When they take longer, let their callers go
+        #[arg(long)]
+        force: bool,
     },
     /// Start a plugin that is not loaded
     Load {

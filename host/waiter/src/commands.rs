@@ -155,7 +155,10 @@ impl Desk {
                 let answer = self.client.get("plugins").await?;
                 return self.answer(&answer, show::plugins::list);
             }
-            Plugin::Reload { name } => format!("{}/reload", part(&name)),
+            Plugin::Reload { name, wait, force } => {
+                let wait = wait.map_or_else(String::new, |seconds| format!("&wait={seconds}"));
+                format!("{}/reload?force={force}{wait}", part(&name))
+            }
             Plugin::Load { name } => format!("{}/load", part(&name)),
             Plugin::Unload { name } => format!("{}/unload", part(&name)),
             Plugin::Grant { name, capability } => {

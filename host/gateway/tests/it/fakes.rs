@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use homeagent_agent::{ActiveRun, AgentStatus, Ask, Asked, Phase, ToolListing, TurnError, TurnEvent, TurnResult};
@@ -12,7 +13,7 @@ use homeagent_types::model::{
     ModelRequest, Rehearsed, StreamEvent, ToolCallDelta, Usage,
 };
 use homeagent_types::ports::{
-    AdapterSession, Adapters, Connection, Frame, Listeners, PluginAdmin, PluginStatus, ToPeer,
+    AdapterSession, Adapters, Connection, Frame, Haste, Listeners, PluginAdmin, PluginStatus, ToPeer,
 };
 use homeagent_types::{CallError, Cause, Denial, Effect, Meta, Principal, Role, Shown, ToolDefinition, ToolOutput};
 use tokio::sync::{broadcast, mpsc, oneshot};
@@ -228,8 +229,11 @@ impl PluginAdmin for FakePlugins {
         vec![plugin("calc"), plugin("qq")]
     }
 
-    async fn reload(&self, name: &str) -> Result<PluginStatus, CallError> {
-        self.note(format!("reload {name}"), name)
+    async fn reload(&self, name: &str, haste: Haste) -> Result<PluginStatus, CallError> {
+        if haste.wait == Some(Duration::ZERO) {
+            return Err(CallError::Conflict(format!("{name} is busy")));
+        }
+        self.note(format!("reload {name}{}", if haste.force { " by force" } else { "" }), name)
     }
 
     async fn load(&self, name: &str) -> Result<PluginStatus, CallError> {

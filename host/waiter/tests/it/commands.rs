@@ -22,6 +22,13 @@ async fn plugins_are_listed_with_what_keeps_them_from_working() {
     calc 0.1.0 is live
     --- exit code 0
     ");
+    run(&house, &["plugin", "reload", "calc", "--wait", "5", "--force"]).await;
+    assert_eq!(house.plugins.done.lock().unwrap().last().map(String::as_str), Some("reload calc by force"));
+    insta::assert_snapshot!(run(&house, &["plugin", "reload", "calc", "--wait", "0"]).await.shown(&house), @r"
+    --- stderr
+    calc is busy
+    --- exit code 1
+    ");
     insta::assert_snapshot!(run(&house, &["plugin", "grant", "qq", "listen"]).await.shown(&house), @r"
     qq 0.1.0 is failed
     qq is failed: it trapped five times in ten minutes
