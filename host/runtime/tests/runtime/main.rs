@@ -5,3 +5,4 @@ mod connections;
 mod house;
 mod packages;
 mod reload;
+mod swap;
