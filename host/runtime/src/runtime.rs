@@ -1,5 +1,10 @@
 //! The runtime's handle: which plugins there are, and the traits that the rest of the host sees.
 
+mod admin;
+mod folders;
+mod install;
+mod watch;
+
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -72,6 +77,8 @@ struct Inner {
     plugins: PathBuf,
     /// Loads, reloads and unloads of a plugin happen one at a time.
     changing: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
+    /// Looks for changes of the packages, once it was asked to.
+    watch: Mutex<Option<watch::Watch>>,
     /// The runtime ends: what is loaded from now on is not to stay.
     ending: AtomicBool,
     guests: GuestExecutor,
@@ -121,6 +128,7 @@ impl Runtime {
             bundled: parts.bundled,
             plugins: parts.plugins,
             changing: Mutex::default(),
+            watch: Mutex::default(),
             ending: AtomicBool::new(false),
             guests,
         });
@@ -141,6 +149,7 @@ impl Runtime {
     /// Loads every package there is. One that can't be loaded is listed as refused, with the reason; the others are not
     /// held up by it.
     pub async fn load_all(&self) {
+        install::recover(&self.inner.plugins);
         // What came with homed first: nobody takes its names before it is there.
         let mut packages: Vec<_> = self.inner.packages().into_iter().collect();
         packages.sort_by_key(|(_, origin)| matches!(origin, Origin::Installed(_)));
@@ -149,6 +158,18 @@ impl Runtime {
             if let Err(error) = self.inner.load(&origin, Haste::default()).await {
                 self.inner.refuse(&name, &origin, &error);
             }
+        }
+    }
+
+    /// From now on loads packages whose files change, and those that are laid into the folder, by itself, for as long as
+    /// the setting `core.plugin.watch` says so. Until [`Runtime::shutdown`].
+    pub fn watch(&self) {
+        match watch::Watch::start(&self.inner) {
+            Ok(watch) => *self.inner.watch.lock().unwrap_or_else(PoisonError::into_inner) = Some(watch),
+            Err(error) => tracing::warn!(
+                folder = %self.inner.plugins.display(), %error,
+                "changes of packages are not noticed; waiter plugin reload loads them"
+            ),
         }
     }
 
@@ -163,6 +184,7 @@ impl Runtime {
     pub async fn shutdown(&self) {
         // Without waiting for a load that is under way: it may take long, and nothing is left to load for.
         self.inner.ending.store(true, Ordering::Release);
+        drop(self.inner.watch.lock().unwrap_or_else(PoisonError::into_inner).take());
         let slots = std::mem::take(&mut *self.inner.slots.write().unwrap_or_else(PoisonError::into_inner));
         let stops = slots.into_values().map(|slot| tokio::spawn(async move { stop(&slot).await }));
         for stopped in stops.collect::<Vec<_>>() {
@@ -252,12 +274,13 @@ impl Inner {
         self.slot(name).ok_or_else(|| CallError::NotFound(format!("the plugin {name} is not loaded")))
     }
 
-    /// Reads a package and runs it: in its slot, if it has one, else in a new one.
+    /// Reads a package and runs it.
     async fn load(&self, origin: &Origin, haste: Haste) -> Result<(), PackageError> {
-        let (read, place) = (origin.clone(), origin.name());
-        let package = tokio::task::spawn_blocking(move || read.read()).await;
-        let package =
-            package.map_err(|lost| PackageError::Load { plugin: place.into(), reason: lost.to_string() })??;
+        self.run(read(origin).await?, haste).await
+    }
+
+    /// Runs a package: in its slot, if it has one, else in a new one.
+    async fn run(&self, package: Package, haste: Haste) -> Result<(), PackageError> {
         let name = package.manifest.name.clone();
         if package.manifest.kind == Kind::Adapter {
             if self.slot(&name).is_some() {
@@ -354,6 +377,7 @@ impl Inner {
             version: origin.manifest().map(|manifest| manifest.version).unwrap_or_default(),
             summary: String::new(),
             origin: origin.name().to_owned(),
+            folder: origin.folder().map(|folder| folder.display().to_string()),
             state: "refused".to_owned(),
             reason: Some(error.to_string()),
             digest: String::new(),
@@ -398,6 +422,13 @@ impl Inner {
         }
         Ok(self.running(name)?.core.grants.clone())
     }
+}
+
+/// Reads a package where blocking is allowed.
+async fn read(origin: &Origin) -> Result<Package, PackageError> {
+    let (read, place) = (origin.clone(), origin.name());
+    let package = tokio::task::spawn_blocking(move || read.read()).await;
+    package.map_err(|lost| PackageError::Load { plugin: place.into(), reason: lost.to_string() })?
 }
 
 fn refused(error: &PackageError) -> CallError {
@@ -457,6 +488,10 @@ impl Plugins for Runtime {
         }
     }
 
+    async fn reload_plugin(&self, plugin: &str) -> Result<PluginStatus, CallError> {
+        self.reload(plugin, Haste::default()).await
+    }
+
     fn publish(&self, topic: &str, payload: serde_json::Value, cause: Cause) {
         self.inner.services.bus.publish(&Event {
             topic: topic.to_owned(),
@@ -465,72 +500,6 @@ impl Plugins for Runtime {
             at: homeagent_types::now(),
             cause,
         });
-    }
-}
-
-#[async_trait]
-impl PluginAdmin for Runtime {
-    fn list(&self) -> Vec<PluginStatus> {
-        self.inner.list()
-    }
-
-    async fn reload(&self, name: &str, haste: Haste) -> Result<PluginStatus, CallError> {
-        let _turn = self.inner.turn(name).await;
-        let origin = self.inner.find(name)?;
-        if let Err(error) = self.inner.load(&origin, haste).await {
-            if self.inner.slot(name).is_none() {
-                self.inner.refuse(name, &origin, &error);
-            }
-            return Err(refused(&error));
-        }
-        self.inner.status(name)
-    }
-
-    async fn load(&self, name: &str) -> Result<PluginStatus, CallError> {
-        if self.inner.slot(name).is_some() {
-            return Err(CallError::Invalid(format!("the plugin {name} is loaded already; reload puts new code in")));
-        }
-        self.reload(name, Haste::default()).await
-    }
-
-    async fn unload(&self, name: &str) -> Result<(), CallError> {
-        // Before the turn: a replacement that is under way gives up at once.
-        if let Some(slot) = self.inner.slot(name) {
-            stop(&slot).await;
-        }
-        let _turn = self.inner.turn(name).await;
-        let slot = self.inner.slots.write().unwrap_or_else(PoisonError::into_inner).remove(name);
-        match slot {
-            Some(slot) => {
-                stop(&slot).await;
-                self.inner.idle.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), slot.status());
-            }
-            None => {
-                let status = self.inner.adapters.unload(name);
-                let status = status.ok_or_else(|| CallError::NotFound(format!("the plugin {name} is not loaded")))?;
-                self.inner.idle.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), status);
-            }
-        }
-        self.inner.services.changed(name);
-        tracing::info!(plugin = %name, "unloaded");
-        Ok(())
-    }
-
-    async fn grant(&self, name: &str, capability: &str) -> Result<(), CallError> {
-        let grants = self.inner.grants(name, capability)?;
-        grants.grant(capability).map_err(CallError::Other)?;
-        if let Err(reason) = self.inner.services.registrations.clash(name) {
-            grants.revoke(capability).map_err(CallError::Other)?;
-            return Err(CallError::Invalid(reason));
-        }
-        self.inner.services.registrations.refresh();
-        Ok(())
-    }
-
-    async fn revoke(&self, name: &str, capability: &str) -> Result<(), CallError> {
-        self.inner.grants(name, capability)?.revoke(capability).map_err(CallError::Other)?;
-        self.inner.services.registrations.refresh();
-        Ok(())
     }
 }
 

@@ -112,8 +112,20 @@ pub enum Tools {
 /// About plugins.
 #[derive(Debug, Subcommand)]
 pub enum Plugin {
-    /// List all plugins
+    /// List all plugins, and what lies in the folder of packages
     List,
+    /// Tell where packages are looked for, and what became of each that lies there
+    Folders,
+    /// Copy a package into the data folder and load it
+    Install {
+        /// The folder with its plugin.toml and its component
+        folder: PathBuf,
+    },
+    /// End an installed plugin, and delete its package and its grants
+    Remove {
+        /// The plugin
+        name: String,
+    },
     /// Read a plugin's package anew and put its code in the place of what runs
     Reload {
         /// The plugin

@@ -161,6 +161,11 @@ impl Slot {
         }
     }
 
+    /// What runs in it.
+    pub(crate) fn package(&self) -> PackageInfo {
+        lock(&self.state).package.clone()
+    }
+
     pub(crate) fn status(&self) -> PluginStatus {
         let (granted, missing) = self.core.grants.split();
         let state = lock(&self.state);
@@ -170,6 +175,7 @@ impl Slot {
             version: state.package.manifest.version.clone(),
             summary: state.summary.clone(),
             origin: if state.package.bundled { "bundled" } else { "installed" }.to_owned(),
+            folder: state.package.place(),
             state: state.phase.name().to_owned(),
             reason: state.reason.clone(),
             digest: state.package.digest.clone(),

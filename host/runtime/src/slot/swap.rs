@@ -86,10 +86,10 @@ impl Supervisor {
         if let Err(reason) = self.switch(&prepared, &mut next).await {
             return Err(self.serve_on(SwapError::Refused(reason)).await);
         }
-        tracing::info!(
-            plugin = %self.seat.core.name, version = %prepared.package.manifest.version, generation = number,
-            state_bytes = closed.state.as_ref().map_or(0, Vec::len), closed_for = ?begun.elapsed(), "new code serves"
-        );
+        let closed_us = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let state_bytes = closed.state.as_ref().map_or(0, Vec::len);
+        let (plugin, version) = (&self.seat.core.name, &prepared.package.manifest.version);
+        tracing::info!(plugin, version, generation = number, state_bytes, closed_us, "new code serves");
         self.settle(prepared, next, closed);
         Ok(())
     }
@@ -106,7 +106,8 @@ impl Supervisor {
         let wait = haste.wait.unwrap_or(DRAIN);
         let until = Instant::now() + wait;
         let quiet = async {
-            let paused = timeout_at(until, orders.pause()).await.is_ok();
+            // However little patience there is for calls, an instance that waits gets the time to say so.
+            let paused = timeout(wait.max(DRAIN), orders.pause()).await.is_ok();
             (paused, paused && (!keeps_state || timeout_at(until, core.idle(number)).await.is_ok()))
         };
         let (paused, quiet) = tokio::select! {
@@ -260,6 +261,7 @@ async fn told_to_stop(control: &mut mpsc::Receiver<Control>) -> Option<oneshot::
 fn busy(name: &str, calls: usize, paused: bool, wait: Duration) -> String {
     let seconds = wait.as_secs_f32();
     if !paused {
+        let seconds = wait.max(DRAIN).as_secs_f32();
         return format!(
             "{name} is busy: it has computed for {seconds} s without a pause, so what ran runs on. Try again, or wait \
              longer (waiter plugin reload {name} --wait SECONDS); unload and load start it without what it knows"

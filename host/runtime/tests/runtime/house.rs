@@ -11,6 +11,9 @@ use homeagent_types::{Accepted, Audience, CallError, Cause, Principal, Role, Sub
 use tempfile::TempDir;
 use tokio::sync::{Semaphore, watch};
 
+/// Longer than a call takes on any machine, in milliseconds.
+const LONG_MS: u64 = 600_000;
+
 pub(crate) struct House {
     pub(crate) runtime: Runtime,
     pub(crate) settings: Settings,
@@ -120,7 +123,7 @@ impl House {
     }
 
     pub(crate) async fn call(&self, plugin: &str, tool: &str, args: &str) -> Result<String, CallError> {
-        self.call_within(plugin, tool, args, 30_000).await
+        self.call_within(plugin, tool, args, LONG_MS).await
     }
 
     pub(crate) async fn call_within(

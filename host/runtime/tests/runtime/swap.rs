@@ -199,7 +199,7 @@ async fn a_guest_that_computes_is_busy_whatever_is_asked_for() {
     let house = with_ledger().await;
     house.settings.set("core.plugin.grace_ms", 0).expect("a valid grace");
     let before = house.status("ledger").calls;
-    let call = house.call_within("ledger", "compute", "{}", 3_000);
+    let call = house.call_within("ledger", "compute", "{}", 20_000);
     let swap = async {
         while house.status("ledger").calls == before || house.status("ledger").waiting > 0 {
             tokio::task::yield_now().await;

@@ -147,6 +147,12 @@ fn discovery() -> Vec<Declaration> {
 
 fn plugin() -> Vec<Declaration> {
     vec![
+        Declaration::new(
+            "core.plugin.watch",
+            Kind::Bool,
+            true,
+            "Whether packages whose files change are loaded by themselves",
+        ),
         integer("core.plugin.memory_mib", 64, (1, 1024), "How much memory an instance of a plugin may have")
             .counted_in("MiB")
             .restarting("plugins"),
