@@ -97,7 +97,7 @@ pub(super) struct Supervisor {
     pub(super) restart_at: Option<Instant>,
     pub(super) probation: Option<Probation>,
     /// What the next instance is to load, after code that failed was taken back.
-    inherited: Option<Vec<u8>>,
+    pub(super) inherited: Option<Vec<u8>>,
     /// What is to be known of the code that serves: why it is not the newest.
     pub(super) remark: Option<String>,
     /// Hands events and pieces of answers to the slot for as long as there is a supervisor.
@@ -146,7 +146,7 @@ impl Supervisor {
         self.failed(exit.reason());
     }
 
-    pub(super) fn note_exit(&self, exit: &Exit) {
+    fn note_exit(&self, exit: &Exit) {
         self.seat.core.note_error(exit.reason());
     }
 
@@ -227,14 +227,17 @@ impl Supervisor {
 
     async fn restart(&mut self) {
         self.restart_at = None;
-        match self.start_anew().await {
-            Ok(generation) => {
-                self.current = Some(generation);
-                self.serves_now();
-                self.seat.services.changed(&self.seat.core.name);
-            }
-            Err(reason) => self.failed(reason),
+        let mut generation = match self.start_anew().await {
+            Ok(generation) => generation,
+            Err(reason) => return self.failed(reason),
+        };
+        // Said first: whoever is answered by it finds it live.
+        self.serves_now();
+        match generation.serve().await {
+            Ok(()) => self.current = Some(generation),
+            Err(reason) => return self.failed(reason),
         }
+        self.seat.services.changed(&self.seat.core.name);
     }
 
     /// Starts an instance of the code that is to serve, with the state it is to inherit where there is one.
@@ -249,7 +252,6 @@ impl Supervisor {
             let number = self.take_number();
             generation = Generation::start(&self.seat, &prepared, number).await?;
         }
-        generation.serve().await?;
         Ok(generation)
     }
 

@@ -113,9 +113,9 @@ impl Supervisor {
         let (paused, quiet) = tokio::select! {
             biased;
             exit = ended(&mut self.current) => {
-                // Whatever it knew is lost whichever version follows it, so the new one may as well.
-                self.note_exit(&exit);
-                self.current = None;
+                // Whatever it knew is lost whichever version follows it, so the new one may as well. Should that fail, the
+                // restart that is due now happens.
+                self.lost(&exit);
                 return Ok(Closed::default());
             }
             quiet = quiet => quiet,
@@ -132,8 +132,8 @@ impl Supervisor {
         if !quiet {
             // It has not let go of the queue, and does so only with its end.
             core.kill(number, replaced(&core.name));
-            ended(&mut self.current).await;
-            self.current = None;
+            let exit = ended(&mut self.current).await;
+            self.lost(&exit);
         }
         Ok(Closed::default())
     }
@@ -181,7 +181,8 @@ impl Supervisor {
     fn lost_in_save(&mut self, exit: &Exit) -> SwapError {
         let reason = exit.reason();
         self.lost(exit);
-        self.restart_at = Some(std::time::Instant::now());
+        // At once, unless it has failed too often.
+        self.restart_at = self.restart_at.map(|_| std::time::Instant::now());
         SwapError::Refused(format!("its state could not be saved: {reason}. The version that ran is started again"))
     }
 
@@ -214,6 +215,7 @@ impl Supervisor {
         self.prepared = prepared;
         self.restart_at = None;
         self.restarts.clear();
+        self.inherited = None;
         self.remark = None;
         self.serves_now();
     }

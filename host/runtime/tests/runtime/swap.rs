@@ -195,6 +195,28 @@ async fn a_forced_replacement_lets_the_callers_go() {
 }
 
 #[tokio::test]
+async fn an_old_version_that_is_lost_while_it_is_waited_for_gives_way() {
+    for (fault, version) in [("", "2.0.0"), ("activated-traps", "1.0.0")] {
+        let house = with_ledger().await;
+        house.settings.set("core.plugin.grace_ms", 0).expect("a valid grace");
+        house.install("ledger-two", "ledger");
+        house.fault(fault);
+        // The gate stays closed, so this call costs its instance.
+        let call = house.call_within("ledger", "count_after", "{}", 2_000);
+        let swap = async {
+            house.at_gate(1).await;
+            let swapped = house.runtime.reload("ledger", PATIENT).await;
+            assert_eq!(swapped.is_ok(), fault.is_empty(), "{swapped:?}");
+            house.fault("");
+        };
+        let (answer, ()) = tokio::join!(call, swap);
+        answer.expect_err("it takes too long");
+        assert_eq!(house.call_again("ledger", "version").await, Ok(version.into()));
+        assert_eq!(house.call("ledger", "count", "{}").await, Ok("1".into()), "what was known went with the instance");
+    }
+}
+
+#[tokio::test]
 async fn a_guest_that_computes_is_busy_whatever_is_asked_for() {
     let house = with_ledger().await;
     house.settings.set("core.plugin.grace_ms", 0).expect("a valid grace");
