@@ -53,6 +53,7 @@ impl Loaded {
             version: self.package.manifest.version.clone(),
             summary: self.descriptor.summary.clone(),
             origin: if self.package.bundled { "bundled" } else { "installed" }.to_owned(),
+            folder: self.package.place(),
             state: "live".to_owned(),
             reason: None,
             digest: self.package.digest.clone(),
@@ -86,8 +87,8 @@ impl AdapterShelf {
             let component = cache.compile(&shelf.engine, &package.digest, &package.bytes).map_err(load)?;
             let linked = shelf.linker.instantiate_pre(&component).map_err(load)?;
             let pre = LlmAdapterPre::new(linked).map_err(load)?;
-            let Package { manifest, digest, bundled, .. } = package;
-            Ok((PackageInfo { manifest, digest, bundled }, pre))
+            let Package { manifest, digest, bundled, folder, .. } = package;
+            Ok((PackageInfo { manifest, digest, bundled, folder }, pre))
         };
         let (package, pre) = package::in_background(&plugin, compile).await?;
         let name = package.manifest.name.clone();
@@ -118,6 +119,11 @@ impl AdapterShelf {
     pub(crate) fn status(&self) -> Vec<PluginStatus> {
         let loaded = self.loaded.read().unwrap_or_else(PoisonError::into_inner);
         loaded.values().map(|adapter| adapter.status()).collect()
+    }
+
+    /// The package of the adapter of this name.
+    pub(crate) fn package(&self, name: &str) -> Option<PackageInfo> {
+        self.find(name).map(|adapter| adapter.package.clone())
     }
 
     fn find(&self, name: &str) -> Option<Arc<Loaded>> {

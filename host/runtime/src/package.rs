@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,6 +46,8 @@ pub(crate) struct Package {
     /// The SHA-256 of the component, in hexadecimal digits.
     pub(crate) digest: String,
     pub(crate) bundled: bool,
+    /// Where it lies; nowhere when it is bundled.
+    pub(crate) folder: Option<PathBuf>,
 }
 
 impl Origin {
@@ -52,6 +55,14 @@ impl Origin {
         match self {
             Origin::Bundled(_) => "bundled",
             Origin::Installed(_) => "installed",
+        }
+    }
+
+    /// Where it lies; nowhere when it is bundled.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        match self {
+            Origin::Bundled(_) => None,
+            Origin::Installed(folder) => Some(folder),
         }
     }
 
@@ -88,7 +99,8 @@ impl Origin {
             write!(text, "{byte:02x}").expect("writing to a string does not fail");
             text
         });
-        Ok(Package { manifest, bytes, digest, bundled: matches!(self, Origin::Bundled(_)) })
+        let folder = self.folder().map(Path::to_owned);
+        Ok(Package { manifest, bytes, digest, bundled: folder.is_none(), folder })
     }
 }
 
@@ -101,6 +113,30 @@ fn read_bounded(path: &Path, most: u64) -> Result<Vec<u8>, PackageError> {
     let mut bytes = Vec::new();
     fs::File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut bytes)).map_err(failed)?;
     Ok(bytes)
+}
+
+/// Copies a package's two files into a folder that is made for them, whole or not at all as far as a reader can tell:
+/// the folder is put in its place only afterwards.
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), PackageError> {
+    let manifest = Origin::Installed(from.to_owned()).manifest()?;
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |source| PackageError::Unreadable { path, source }
+    };
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(to).map_err(failed(to))?;
+    let files = [
+        ("plugin.toml", read_bounded(&from.join("plugin.toml"), LARGEST_MANIFEST)?),
+        (manifest.component.as_str(), read_component(&from.join(&manifest.component))?),
+    ];
+    for (name, bytes) in files {
+        let path = to.join(name);
+        let written = fs::File::create_new(&path).and_then(|mut file| {
+            file.write_all(&bytes)?;
+            file.sync_all()
+        });
+        written.map_err(failed(&path))?;
+    }
+    Ok(())
 }
 
 fn read_component(path: &Path) -> Result<Vec<u8>, PackageError> {
@@ -156,6 +192,19 @@ pub(crate) struct PackageInfo {
     pub(crate) manifest: Manifest,
     pub(crate) digest: String,
     pub(crate) bundled: bool,
+    pub(crate) folder: Option<PathBuf>,
+}
+
+impl PackageInfo {
+    /// Whether a package that was read says and holds the same.
+    pub(crate) fn is_as(&self, package: &Package) -> bool {
+        self.digest == package.digest && self.manifest == package.manifest && self.folder == package.folder
+    }
+
+    /// Where it lies, as people read it.
+    pub(crate) fn place(&self) -> Option<String> {
+        self.folder.as_ref().map(|folder| folder.display().to_string())
+    }
 }
 
 /// Compiles and links. Slow; to be called where blocking is allowed.
@@ -171,8 +220,8 @@ pub(crate) fn compile_plugin(
     let component = cache.compile(engine, &package.digest, &package.bytes).map_err(load)?;
     let pre = linker.instantiate_pre(&component).map_err(load)?;
     let indices = ExportIndices::new(&pre).map_err(load)?;
-    let Package { manifest, digest, bundled, .. } = package;
-    Ok((PackageInfo { manifest, digest, bundled }, pre, indices))
+    let Package { manifest, digest, bundled, folder, .. } = package;
+    Ok((PackageInfo { manifest, digest, bundled, folder }, pre, indices))
 }
 
 /// An engine's error with its causes, on one line.

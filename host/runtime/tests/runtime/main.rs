@@ -3,5 +3,8 @@
 mod calls;
 mod connections;
 mod house;
+mod install;
 mod packages;
 mod reload;
+mod swap;
+mod watch;
