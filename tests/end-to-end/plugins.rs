@@ -68,6 +68,19 @@ async fn what_was_taken_from_a_plugin_it_offers_no_more() {
 }
 
 #[tokio::test]
+async fn settings_of_a_plugin_that_is_unloaded_are_known_again_when_it_is_loaded() {
+    let (daemon, _vendor) = with_vendor_and(&["probe"]).await;
+    let script = "plugin.probe.script";
+    daemon.waiter(&["settings", "set", script, "{}"]).await.ok();
+    daemon.waiter(&["plugin", "unload", "probe"]).await.ok();
+    let refused = daemon.waiter(&["settings", "set", script, "[]"]).await;
+    assert_eq!(refused.status.code(), Some(1), "nobody knows what it may be: {}", refused.stdout);
+    assert!(!daemon.waiter(&["settings", "list"]).await.ok().contains("plugin.probe"));
+    daemon.waiter(&["plugin", "load", "probe"]).await.ok();
+    assert_eq!(daemon.waiter(&["settings", "get", script]).await.ok(), "{}", "the value was kept");
+}
+
+#[tokio::test]
 async fn events_of_the_agents_rounds_reach_subscribers() {
     let (daemon, vendor) = with_vendor_and(&["events"]).await;
     vendor.script([Reply::text("hello")]);
