@@ -118,6 +118,19 @@ async fn a_plugin_that_is_busy_is_a_conflict_and_runs_on() {
 }
 
 #[tokio::test]
+async fn settings_of_a_plugin_that_is_unloaded_are_known_again_when_it_is_loaded() {
+    let (daemon, _vendor) = with_vendor_and(&["probe"]).await;
+    let script = "plugin.probe.script";
+    daemon.waiter(&["settings", "set", script, "{}"]).await.ok();
+    daemon.waiter(&["plugin", "unload", "probe"]).await.ok();
+    let refused = daemon.waiter(&["settings", "set", script, "[]"]).await;
+    assert_eq!(refused.status.code(), Some(1), "nobody knows what it may be: {}", refused.stdout);
+    assert!(!daemon.waiter(&["settings", "list"]).await.ok().contains("plugin.probe"));
+    daemon.waiter(&["plugin", "load", "probe"]).await.ok();
+    assert_eq!(daemon.waiter(&["settings", "get", script]).await.ok(), "{}", "the value was kept");
+}
+
+#[tokio::test]
 async fn events_of_the_agents_rounds_reach_subscribers() {
     let (daemon, vendor) = with_vendor_and(&["events"]).await;
     vendor.script([Reply::text("hello")]);

@@ -1,6 +1,7 @@
 //! The chat on a terminal, which `script` makes.
 
 use std::process::Stdio;
+use std::time::Duration;
 
 use homeagent_types::ports::{Frame, ToPeer};
 use serde_json::{Value, json};
@@ -52,8 +53,10 @@ impl Terminal {
 
     /// Waits until the screen has shown this.
     async fn shows(&mut self, text: &str) {
-        let shown = self.screen.wait_for(|screen| without_sequences(screen).contains(text)).await.map(|_| ());
-        shown.unwrap_or_else(|_| panic!("\"{text}\" was never shown"));
+        let shown = self.screen.wait_for(|screen| without_sequences(screen).contains(text));
+        // Generous: it only gives a test that would hang a name.
+        let shown = tokio::time::timeout(Duration::from_secs(60), shown).await;
+        assert!(matches!(shown, Ok(Ok(_))), "\"{text}\" was never shown");
     }
 }
 
