@@ -105,10 +105,23 @@ impl Supervisor {
         }
         let wait = haste.wait.unwrap_or(DRAIN);
         let until = Instant::now() + wait;
+        // However little patience there is for calls, an instance that waits gets the time to say so. One that is lost says
+        // nothing; then its exit tells.
+        let pause = async || match timeout(wait.max(DRAIN), orders.pause()).await {
+            Ok(Some(())) => true,
+            Ok(None) => std::future::pending().await,
+            Err(_) => false,
+        };
         let quiet = async {
-            // However little patience there is for calls, an instance that waits gets the time to say so.
-            let paused = timeout(wait.max(DRAIN), orders.pause()).await.is_ok();
-            (paused, paused && (!keeps_state || timeout_at(until, core.idle(number)).await.is_ok()))
+            if !pause().await {
+                return (false, false);
+            }
+            if !keeps_state {
+                return (true, true);
+            }
+            let idle = timeout_at(until, core.idle(number)).await.is_ok();
+            // Calls end with their instance, too: whether it is still there shows when it is asked again.
+            (pause().await, idle)
         };
         let (paused, quiet) = tokio::select! {
             biased;
@@ -120,6 +133,7 @@ impl Supervisor {
             }
             quiet = quiet => quiet,
         };
+        let quiet = paused && quiet;
         if !quiet && (!haste.force || (keeps_state && !paused)) {
             return Err(SwapError::Busy(busy(&core.name, core.under_way(number), paused, wait)));
         }
