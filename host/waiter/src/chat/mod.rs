@@ -13,12 +13,16 @@ mod turn;
 use std::path::Path;
 
 use tokio::io::BufReader;
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::terminal;
 
 use self::line::Line;
+
+/// The exit code of a program that the end of its terminal ended, as shells give it.
+const HUNG_UP: i32 = 129;
 
 /// A chat on a terminal, or with whatever stdin is; returns the exit code.
 pub(crate) async fn run(home: &Path, conversation: Option<String>, json: bool) -> Result<u8, Failure> {
@@ -29,11 +33,23 @@ pub(crate) async fn run(home: &Path, conversation: Option<String>, json: bool) -
                     .to_owned(),
             ));
         }
-        return on_terminal(home, conversation).await.map(|()| 0);
+        return tokio::select! {
+            ended = on_terminal(home, conversation) => ended.map(|()| 0),
+            () = hung_up() => std::process::exit(HUNG_UP),
+        };
     }
     let client = Client::new(home);
     let line = Line::open(client.clone(), conversation).await?;
     piped::run(&client, line, json).await
+}
+
+/// Waits until the terminal is gone, also where the program was started with that signal ignored (`nohup`): the editor
+/// would go on reading from nowhere, without a pause, and nothing is left to be put in order.
+async fn hung_up() {
+    match signal(SignalKind::hangup()) {
+        Ok(mut hangup) => drop(hangup.recv().await),
+        Err(_) => std::future::pending().await,
+    }
 }
 
 /// A chat on a terminal.

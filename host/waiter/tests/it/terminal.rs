@@ -4,8 +4,10 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use homeagent_types::ports::{Frame, ToPeer};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::unix::pipe;
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::{mpsc, watch};
 
@@ -19,12 +21,18 @@ const WHERE: &str = "\u{1b}[6n";
 struct Terminal {
     keys: mpsc::UnboundedSender<String>,
     screen: watch::Receiver<String>,
-    _child: Child,
+    script: Child,
 }
 
 impl Terminal {
     fn open(house: &House) -> Self {
-        let line = format!("{} --home {}", env!("CARGO_BIN_EXE_waiter"), house.home.path().display());
+        Self::open_where(house, "", "")
+    }
+
+    /// With shell words before and after the program.
+    fn open_where(house: &House, before: &str, after: &str) -> Self {
+        let program = env!("CARGO_BIN_EXE_waiter");
+        let line = format!("{before} exec {program} --home {} {after}", house.home.path().display());
         let mut command = Command::new("script");
         command.args(["-qefc", &line, "/dev/null"]).env("TERM", "xterm").env_remove("HOMEAGENT_HOME");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
@@ -44,7 +52,7 @@ impl Terminal {
                 shown.send_modify(|screen| screen.push_str(&text));
             }
         });
-        Self { keys, screen, _child: child }
+        Self { keys, screen, script: child }
     }
 
     fn press(&self, keys: &str) {
@@ -136,4 +144,23 @@ async fn an_interrupt_that_is_refused_does_not_end_the_watching() {
     terminal.shows("not that word").await;
     say(&slot, &json!({"type": "delta", "run": run, "kind": "text", "text": "the rest of it"}));
     terminal.shows("the rest of it").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_its_terminal_the_chat_ends_also_where_that_signal_was_ignored() {
+    let (listeners, mut ends) = FakeListeners::new(16);
+    let house = House::with(listeners).await;
+    house.settings.set("core.discovery.adopt", false).unwrap();
+    let lives = house.home.path().join("lives");
+    mknodat(CWD, &lives, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    let mut pipe = pipe::OpenOptions::new().open_receiver(&lives).unwrap();
+    let mut terminal = Terminal::open_where(&house, "trap '' HUP;", &format!("9>{}", lives.display()));
+    let slot = ends.recv().await.unwrap();
+    say(&slot, &json!({"type": "hello", "conversation": "owner"}));
+    terminal.shows("Ctrl-D ends the chat").await;
+    terminal.press("n");
+    terminal.script.kill().await.unwrap();
+    // The program holds the other end.
+    let ended = tokio::time::timeout(Duration::from_secs(60), pipe.read(&mut [0])).await;
+    assert_eq!(ended.expect("it ends").unwrap(), 0);
 }
