@@ -19,11 +19,12 @@ mod manifest;
 mod package;
 mod registrations;
 mod runtime;
+mod script;
 mod services;
 mod slot;
 mod stdio;
 
 pub use error::{PackageError, RuntimeError};
-pub use manifest::{CAPABILITIES, Limits, Manifest, is_capability};
+pub use manifest::{CAPABILITIES, Code, Limits, Manifest, is_capability};
 pub use package::Bundled;
 pub use runtime::{Parts, Runtime};

@@ -3,5 +3,6 @@
 mod calls;
 mod connections;
 mod house;
+mod languages;
 mod packages;
 mod reload;
