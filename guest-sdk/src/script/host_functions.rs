@@ -34,8 +34,8 @@ pub(super) fn lend(cause: Cause) -> Lent {
 }
 
 impl Lent {
-    pub(super) fn json(&self) -> Value {
-        self.json.clone()
+    pub(super) fn json(&self) -> &Value {
+        &self.json
     }
 }
 

@@ -74,8 +74,7 @@ pub(super) struct RawTool {
 #[serde(deny_unknown_fields)]
 struct RawStage {
     stage: RawStageName,
-    #[serde(default)]
-    mode: RawMode,
+    mode: Option<RawMode>,
     scope: Option<RawScope>,
     #[serde(default)]
     priority: i32,
@@ -119,12 +118,6 @@ names!(RawStageName => Stage {
 });
 names!(RawMode => HandlerMode { Observe, Add, Rewrite });
 names!(RawScope => Scope { OwnTools, Global });
-
-impl Default for RawMode {
-    fn default() -> Self {
-        Self::Observe
-    }
-}
 
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -171,7 +164,8 @@ impl From<RawTool> for Tool {
 
 impl From<RawStage> for StageRegistration {
     fn from(raw: RawStage) -> Self {
-        let usual = Self::new(raw.stage.into(), raw.mode.into());
+        let mode = raw.mode.map_or(HandlerMode::Observe, HandlerMode::from);
+        let usual = Self::new(raw.stage.into(), mode);
         Self {
             scope: raw.scope.map_or(usual.scope, Scope::from),
             priority: raw.priority,

@@ -34,7 +34,7 @@ pub fn error(error: &Error) -> Value {
     json!({ "kind": kind, "message": error.message() })
 }
 
-pub(super) fn stage_context(context: &StageContext, cause: Value) -> Value {
+pub(super) fn stage_context(context: &StageContext, cause: &Value) -> Value {
     let turn_data = context.turn_data.iter().map(|(key, value)| (key.clone(), parsed(value)));
     let mut fields = json!({
         "stage": stage(context.stage),
@@ -65,7 +65,7 @@ pub(super) fn stage_context(context: &StageContext, cause: Value) -> Value {
     fields
 }
 
-pub(super) fn event(event: &Event, cause: Value) -> Value {
+pub(super) fn event(event: &Event, cause: &Value) -> Value {
     json!({
         "topic": event.topic,
         "payload": parsed(&event.payload),
