@@ -12,6 +12,7 @@ mod events;
 mod interrupts;
 mod observability;
 mod plugins;
+mod projects;
 mod refusals;
 mod secrets;
 mod stages;

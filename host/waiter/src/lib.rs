@@ -7,9 +7,11 @@ mod chat;
 mod client;
 mod commands;
 mod failure;
+mod pack;
 mod plain;
 mod show;
 mod table;
+mod templates;
 mod terminal;
 
 use std::io::Write;

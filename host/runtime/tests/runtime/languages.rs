@@ -20,6 +20,18 @@ fn interpreters() -> Vec<Bundled> {
     all.map(|package| Bundled { manifest: package.manifest, component: package.component }).collect()
 }
 
+/// A package that needs more than cargo and a C compiler to build. `.ci/components` builds them all; where it has not run
+/// there are none, and the tests of theirs say so and do nothing.
+fn optional(package: &str) -> Option<PathBuf> {
+    let Some(all) = std::env::var_os("HOMEAGENT_OPTIONAL_PACKAGES") else {
+        eprintln!("{package} is not built: run .ci/components, and set HOMEAGENT_OPTIONAL_PACKAGES to what it prints");
+        return None;
+    };
+    let folder = Path::new(&all).join(package);
+    assert!(folder.join("plugin.toml").is_file(), "{} is not there", folder.display());
+    Some(folder)
+}
+
 /// Lays a folder's files into the folder of plugins.
 fn install(house: &House, from: &Path) -> PathBuf {
     let folder = house.plugins().join(from.file_name().expect("a folder has a name"));
@@ -33,13 +45,17 @@ fn install(house: &House, from: &Path) -> PathBuf {
     folder
 }
 
-async fn with_script(name: &str, files: &[(&str, &str)]) -> House {
-    let house = house::with_interpreters(interpreters());
+fn lay(house: &House, name: &str, files: &[(&str, &str)]) {
     let folder = house.plugins().join(name);
     std::fs::create_dir_all(&folder).expect("a folder");
     for (file, text) in files {
         std::fs::write(folder.join(file), text).expect("the folder takes files");
     }
+}
+
+async fn with_script(name: &str, files: &[(&str, &str)]) -> House {
+    let house = house::with_interpreters(interpreters());
+    lay(&house, name, files);
     house.runtime.load_all().await;
     house.grant_all().await;
     house
@@ -136,6 +152,56 @@ async fn the_greeter_in_lua_does_what_every_greeter_does() {
 }
 
 #[tokio::test]
+async fn the_greeter_in_javascript_does_what_every_greeter_does() {
+    let Some(interpreter) = optional("interpreter-js") else { return };
+    let house = house::with_interpreters(interpreters());
+    install(&house, &interpreter);
+    install(&house, &examples().join("greeter-js"));
+    house.runtime.load_all().await;
+    house.grant_all().await;
+    does_what_a_greeter_does(&house).await;
+}
+
+#[tokio::test]
+async fn the_greeter_in_python_does_what_every_greeter_does() {
+    let Some(greeter) = optional("greeter-python") else { return };
+    let house = house::with_interpreters(Vec::new());
+    install(&house, &greeter);
+    house.runtime.load_all().await;
+    house.grant_all().await;
+    does_what_a_greeter_does(&house).await;
+}
+
+#[tokio::test]
+async fn javascript_ends_as_any_guest_does_and_waits_beside_other_calls() {
+    let Some(interpreter) = optional("interpreter-js") else { return };
+    let house = house::with_interpreters(interpreters());
+    install(&house, &interpreter);
+    let main = "import { callTool, tool } from 'homeagent';\n\
+                const add = (name, call) => tool({ name, description: 'Tries.', effect: 'read', call });\n\
+                add('ask', async (args, cause) => (await Promise.all([1, 2].map(() => callTool('other', {}, cause)))).join('+'));\n\
+                add('ok', () => 'ok');\n\
+                add('loop', () => { for (;;); });\n\
+                add('fail', () => args.missing);\n\
+                add('hoard', () => { const all = []; for (;;) all.push('x'.repeat(1000) + all.length); });\n";
+    lay(&house, "script", &[("plugin.toml", &manifest("main.js")), ("main.js", main)]);
+    house.runtime.load_all().await;
+    house.grant_all().await;
+    house.settings.set("core.plugin.grace_ms", 50).expect("a valid grace");
+    let calls = (0..20).map(|_| house.call("script", "ask", "{}"));
+    for answer in futures::future::join_all(calls).await {
+        assert_eq!(answer, Ok("done+done".into()));
+    }
+    assert_eq!(house.call_within("script", "loop", "{}", 200).await, Err(CallError::Timeout));
+    assert_eq!(house.call_again("script", "ok").await, Ok("ok".into()));
+    let error = house.call("script", "fail", "{}").await.expect_err("it fails").to_string();
+    assert!(error.contains("main.js:6: ReferenceError"), "{error}");
+    let error = house.call("script", "hoard", "{}").await.expect_err("memory has an end").to_string();
+    assert!(error.contains("memory"), "{error}");
+    assert_eq!(house.call_again("script", "ok").await, Ok("ok".into()));
+}
+
+#[tokio::test]
 async fn a_fault_in_a_script_is_told_with_its_file_and_line() {
     let main = "local homeagent = require('homeagent')\n\nlocal part = require('part')\n\
                 homeagent.tool { name = 'fail', description = 'Fails.', effect = 'read', call = part.fail }\n";
@@ -224,4 +290,63 @@ async fn nothing_is_granted_to_a_script_because_it_is_one() {
     assert!(house.tools().is_empty(), "its tools are shown to nobody");
     let error = house.call("greeter", "greet", r#"{"name":"Ada"}"#).await.expect_err("it may not");
     assert!(matches!(error, CallError::Denied(_)), "{error:?}");
+}
+
+/// Prints what docs/languages.md says of each language:
+/// `cargo test -p homeagent-runtime --test runtime figures -- --ignored --nocapture`.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "measures rather than tests"]
+async fn figures_of_each_language() {
+    for language in ["rust", "lua", "js", "python"] {
+        let house = house::with_interpreters(interpreters());
+        let installed = match language {
+            "rust" => house.install("greeter-rust", "greeter"),
+            "python" => match optional("greeter-python") {
+                Some(greeter) => install(&house, &greeter),
+                None => continue,
+            },
+            "js" => match optional("interpreter-js") {
+                Some(interpreter) => {
+                    install(&house, &interpreter);
+                    install(&house, &examples().join("greeter-js"))
+                }
+                None => continue,
+            },
+            script => install(&house, &examples().join(format!("greeter-{script}"))),
+        };
+        house.runtime.load_all().await;
+        house.grant_all().await;
+        let start = median(20, async || {
+            house.runtime.reload("greeter").await.expect("it runs");
+        })
+        .await;
+        let call = median(2_000, async || {
+            house.call("greeter", "greet", r#"{"name":"Ada"}"#).await.expect("it greets");
+        })
+        .await;
+        let manifest = std::fs::read_to_string(installed.join("plugin.toml")).expect("a manifest");
+        let mut least = 0;
+        for mib in 1..=64 {
+            let limited = format!("{manifest}\n[limits]\nmemory_mib = {mib}\n");
+            std::fs::write(installed.join("plugin.toml"), limited).expect("the folder takes files");
+            if house.runtime.reload("greeter").await.is_ok()
+                && house.call("greeter", "greet", r#"{"name":"Ada"}"#).await.is_ok()
+            {
+                least = mib;
+                break;
+            }
+        }
+        println!("{language}: start {start:?}, call {call:?}, runs with {least} MiB");
+    }
+}
+
+async fn median(times: usize, mut work: impl AsyncFnMut()) -> std::time::Duration {
+    let mut taken = Vec::with_capacity(times);
+    for _ in 0..times {
+        let began = std::time::Instant::now();
+        work().await;
+        taken.push(began.elapsed());
+    }
+    taken.sort_unstable();
+    taken[times / 2]
 }
