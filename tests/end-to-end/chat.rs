@@ -6,7 +6,7 @@ use tokio::net::UnixStream;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::daemon::{Daemon, with_vendor, with_vendor_and};
+use crate::daemon::{Daemon, with_vendor, with_vendor_and, within};
 use crate::vendor::{Reply, finish, text_event};
 
 /// A client as `waiter` is one.
@@ -34,7 +34,7 @@ impl Chat {
 
     pub(crate) async fn next(&mut self) -> Value {
         loop {
-            match self.socket.next().await {
+            match within("the next frame of a chat", self.socket.next()).await {
                 Some(Ok(Message::Text(text))) => return serde_json::from_str(&text).expect("frames are JSON"),
                 Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
                 other => panic!("the connection ended: {other:?}"),
@@ -46,7 +46,7 @@ impl Chat {
     pub(crate) async fn until_closed(&mut self) -> (String, Vec<Value>) {
         let mut before = Vec::new();
         loop {
-            match self.socket.next().await {
+            match within("the end of a chat", self.socket.next()).await {
                 Some(Ok(Message::Text(text))) => before.push(serde_json::from_str(&text).expect("frames are JSON")),
                 Some(Ok(Message::Close(Some(frame)))) => return (frame.reason.as_str().to_owned(), before),
                 Some(Ok(_)) => {}

@@ -1,8 +1,11 @@
 //! A real `homed` process in a home of its own.
 
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Bytes;
 use http_body_util::BodyExt;
@@ -15,6 +18,15 @@ use tokio::process::{Child, Command};
 use tokio::sync::watch;
 
 use crate::vendor::Vendor;
+
+/// How long a test waits for what has to come. Generous: it only gives a test that would hang a name.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Waits for what has to come; `what` names it where it does not.
+pub(crate) async fn within<T>(what: &str, coming: impl Future<Output = T>) -> T {
+    let came = tokio::time::timeout(PATIENCE, coming).await;
+    came.unwrap_or_else(|_| panic!("waited {} s in vain for {what}", PATIENCE.as_secs()))
+}
 
 /// Where nobody listens.
 const NOBODY: &str = "127.0.0.1:1";
@@ -32,6 +44,18 @@ pub(crate) fn waiter() -> PathBuf {
 /// only saves time.
 fn shared_cache() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("component-cache")
+}
+
+/// Keeps from a daemon what the environment says of the developer's own: keys, models, a data folder, a log level.
+fn isolate(command: &mut Command) {
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(|name| name.ends_with("_API_KEY") || name.ends_with("_BASE_URL")) {
+            command.env_remove(name);
+        }
+    }
+    // Servers of models that run on this machine are none of a test's: here nobody listens.
+    command.env("OLLAMA_HOST", NOBODY).env("LLAMA_ARG_HOST", "127.0.0.1").env("LLAMA_ARG_PORT", "1");
+    command.env_remove("HOMEAGENT_HOME").env_remove("HOMEAGENT_LOG").stdin(Stdio::null()).kill_on_drop(true);
 }
 
 /// A data folder.
@@ -57,16 +81,25 @@ impl Home {
     }
 
     pub(crate) fn homed(&self) -> Command {
-        let mut command = Command::new(HOMED);
-        command.args(["run", "--listen", "127.0.0.1:0", "--home"]).arg(self.path());
-        for (name, _) in std::env::vars().filter(|(name, _)| name.ends_with("_API_KEY") || name.ends_with("_BASE_URL"))
-        {
-            command.env_remove(name);
+        self.homed_by(HOMED, &[])
+    }
+
+    /// The daemon's command, run by another program, whose own arguments go before it.
+    pub(crate) fn homed_by(&self, program: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new(program);
+        command.args(arguments);
+        if program != HOMED {
+            command.arg(HOMED);
         }
-        // Servers of models that run on this machine are none of a test's: here nobody listens.
-        command.env("OLLAMA_HOST", NOBODY).env("LLAMA_ARG_HOST", "127.0.0.1").env("LLAMA_ARG_PORT", "1");
-        command.env_remove("HOMEAGENT_HOME").stdin(Stdio::null()).kill_on_drop(true);
+        command.args(["run", "--listen", "127.0.0.1:0", "--home"]).arg(self.path());
+        isolate(&mut command);
         command
+    }
+
+    /// All that the log files hold.
+    pub(crate) fn log(&self) -> String {
+        let files = std::fs::read_dir(self.path().join("logs")).expect("there are logs");
+        files.map(|file| std::fs::read_to_string(file.expect("an entry").path()).expect("it is text")).collect()
     }
 
     pub(crate) async fn start(self: &Arc<Self>) -> Daemon {
@@ -212,7 +245,7 @@ impl Daemon {
     /// Waits until the log says this, and returns all of it.
     pub(crate) async fn logged(&self, text: &str) -> String {
         let mut log = self.log.clone();
-        log.wait_for(|log| log.contains(text)).await.expect("homed runs").clone()
+        within(text, log.wait_for(|log| log.contains(text))).await.expect("homed runs").clone()
     }
 
     /// Asks over HTTP and returns the turn's result.
@@ -289,6 +322,21 @@ impl Daemon {
     pub(crate) fn signal(&self, signal: rustix::process::Signal) {
         let pid = self.child.id().and_then(|id| rustix::process::Pid::from_raw(id.cast_signed()));
         rustix::process::kill_process(pid.expect("it runs"), signal).expect("it is ours");
+    }
+}
+
+#[test]
+fn whatever_runs_the_daemon_hides_the_developers_models_from_it() {
+    let home = Home::new();
+    for command in [home.homed(), home.homed_by("sh", &["-c", "exec \"$@\"", "sh"])] {
+        let set: BTreeMap<_, _> = command.as_std().get_envs().collect();
+        assert_eq!(set.get(OsStr::new("OLLAMA_HOST")), Some(&Some(OsStr::new(NOBODY))), "{command:?}");
+        for name in ["HOMEAGENT_HOME", "HOMEAGENT_LOG"] {
+            assert_eq!(set.get(OsStr::new(&name)), Some(&None), "{name}: {command:?}");
+        }
+        for (name, _) in std::env::vars().filter(|(name, _)| name.ends_with("_API_KEY")) {
+            assert_eq!(set.get(OsStr::new(&name)), Some(&None), "{name}: {command:?}");
+        }
     }
 }
 

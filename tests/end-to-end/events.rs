@@ -4,17 +4,17 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use serde_json::Value;
 
-use crate::daemon::{Daemon, with_vendor, with_vendor_and};
+use crate::daemon::{Daemon, with_vendor, with_vendor_and, within};
 use crate::vendor::Reply;
 
 /// A stream of events, read one by one.
-struct Following {
+pub(crate) struct Following {
     body: Incoming,
     read: String,
 }
 
 impl Following {
-    async fn open(daemon: &Daemon, query: &str, headers: &[(&str, &str)]) -> Self {
+    pub(crate) async fn open(daemon: &Daemon, query: &str, headers: &[(&str, &str)]) -> Self {
         let response = daemon.respond("GET", &format!("/api/v1/events{query}"), headers, String::new()).await;
         assert_eq!(response.status(), 200);
         Self { body: response.into_body(), read: String::new() }
@@ -35,13 +35,14 @@ impl Following {
                 }
                 continue;
             }
-            let frame = self.body.frame().await.expect("the stream goes on").expect("it is not cut");
+            let frame = within("the next event", self.body.frame()).await;
+            let frame = frame.expect("the stream goes on").expect("it is not cut");
             let bytes = frame.into_data().expect("there are no trailers");
             self.read.push_str(std::str::from_utf8(&bytes).expect("events are UTF-8"));
         }
     }
 
-    async fn until(&mut self, wanted: impl Fn(&str, &Value) -> bool) -> Vec<(String, Option<String>)> {
+    pub(crate) async fn until(&mut self, wanted: impl Fn(&str, &Value) -> bool) -> Vec<(String, Option<String>)> {
         let mut seen = Vec::new();
         loop {
             let (name, id, data) = self.next().await;

@@ -15,7 +15,7 @@ async fn an_interrupt_cancels_the_call_in_flight_and_joins_the_turn() {
     chat.say("tell me a long story").await;
     chat.until("delta").await;
     chat.send(&json!({ "type": "interrupt", "text": "make it short" })).await;
-    vendor.left().await;
+    vendor.left(1).await;
     assert_eq!(chat.until("reply").await.0["text"], "Very well, short.");
     let asked = vendor.asked(2).await;
     assert!(asked[1].says("[打断消息]") && asked[1].says("make it short"));
@@ -35,7 +35,7 @@ async fn an_interrupt_starts_a_turn_when_there_is_none() {
 async fn stop_ends_the_turn_down_to_the_vendors_socket() {
     let (daemon, vendor) = with_vendor().await;
     let mut chat = Chat::open(&daemon).await;
-    for way in ["frame", "words", "waiter"] {
+    for (way, left) in [("frame", 1), ("words", 2), ("waiter", 3)] {
         vendor.script([Reply::Open(vec![text_event("On and on")])]);
         chat.say("talk").await;
         chat.until("delta").await;
@@ -44,7 +44,7 @@ async fn stop_ends_the_turn_down_to_the_vendors_socket() {
             "words" => chat.say("/stop").await,
             _ => drop(daemon.waiter(&["stop"]).await.ok()),
         }
-        vendor.left().await;
+        vendor.left(left).await;
         let (notice, _) = chat.until("notice").await;
         assert_eq!(notice["code"], "stopped", "{way}");
     }

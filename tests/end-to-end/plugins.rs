@@ -1,6 +1,7 @@
 //! Plugins, as their owner handles them.
 
-use crate::daemon::{with_vendor, with_vendor_and};
+use crate::chat::Chat;
+use crate::daemon::{with_vendor, with_vendor_and, within};
 use crate::vendor::Reply;
 
 #[tokio::test]
@@ -46,9 +47,19 @@ async fn what_is_no_component_of_ours_is_refused_in_a_sentence() {
 
 #[tokio::test]
 async fn a_denial_names_the_grant_and_the_command() {
+    let (daemon, _vendor) = with_vendor().await;
+    let mut chat = Chat::open(&daemon).await;
+    daemon.waiter(&["plugin", "revoke", "cli", "input"]).await.ok();
+    chat.say("hello").await;
+    let (denied, _) = chat.until("error").await;
+    let words = denied["text"].as_str().expect("an error is a sentence");
+    assert!(words.contains("input") && words.contains("waiter plugin grant cli input"), "{words}");
+}
+
+#[tokio::test]
+async fn what_was_taken_from_a_plugin_it_offers_no_more() {
     let (daemon, _vendor) = with_vendor_and(&["counter-one"]).await;
-    let listed = daemon.waiter(&["plugin", "list"]).await.ok();
-    assert!(listed.contains("counter") && listed.contains("calc"), "{listed}");
+    assert!(daemon.waiter(&["tools"]).await.ok().contains("counter"));
     daemon.waiter(&["plugin", "revoke", "counter", "tools"]).await.ok();
     let tools = daemon.waiter(&["tools"]).await.ok();
     assert!(!tools.contains("counter"), "{tools}");
@@ -61,12 +72,10 @@ async fn events_of_the_agents_rounds_reach_subscribers() {
     let (daemon, vendor) = with_vendor_and(&["events"]).await;
     vendor.script([Reply::text("hello")]);
     daemon.reply("hi").await;
-    loop {
-        let seen = daemon.waiter(&["tools", "call", "events_seen", "{}"]).await.ok();
-        if seen.contains("agent_llm_chain") {
-            break;
-        }
-    }
+    let seen = async {
+        while !daemon.waiter(&["tools", "call", "events_seen", "{}"]).await.ok().contains("agent_llm_chain") {}
+    };
+    within("the event of the round", seen).await;
 }
 
 #[tokio::test]

@@ -33,7 +33,7 @@ async fn every_stage_but_the_last_can_answer_itself() {
         let left = vendor.asked_so_far().len();
         if stage == "on_input" || stage == "pre_action" {
             assert_eq!(left, 0, "the model was not asked");
-            vendor.script([]);
+            vendor.forget();
         }
     }
     script(&daemon, &json!({ "after_output": [{ "respond": "too late" }] })).await;
@@ -94,7 +94,7 @@ async fn of_two_rewriters_of_one_text_neither_loses() {
 async fn a_guard_that_fails_keeps_the_tool_from_running() {
     let (daemon, vendor) = with_vendor_and(&["guard"]).await;
     daemon.waiter(&["settings", "set", "core.agent.stage_timeout_ms", "300"]).await.ok();
-    for (word, why) in [("trap", "guard"), ("hang", "guard"), ("forbidden", "")] {
+    for (word, why) in [("trap", "guard"), ("hang", "guard"), ("forbidden", "a forbidden word")] {
         let asked_before = vendor.asked_so_far().len();
         let arguments = json!({ "a": word, "b": "2" }).to_string();
         vendor.script([Reply::calls(&[("compare", &arguments)]), Reply::text("It was not run.")]);

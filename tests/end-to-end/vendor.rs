@@ -13,6 +13,8 @@ use axum::routing::post;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 
+use crate::daemon::within;
+
 /// One answer of the script.
 pub(crate) enum Reply {
     /// A stream of these events, ended as the protocol says.
@@ -119,6 +121,11 @@ impl Vendor {
         self.shared.script.lock().expect("no panic").extend(replies);
     }
 
+    /// Drops what is left of the script.
+    pub(crate) fn forget(&self) {
+        self.shared.script.lock().expect("no panic").clear();
+    }
+
     /// What it says whenever the script is at its end.
     pub(crate) fn always(&self, text: &str) {
         *self.shared.always.lock().expect("no panic") = Some(text.to_owned());
@@ -131,17 +138,19 @@ impl Vendor {
     /// Waits until it has been asked this often, and returns all that was asked.
     pub(crate) async fn asked(&self, times: usize) -> Vec<Asked> {
         let mut asked = self.shared.asked.subscribe();
-        asked.wait_for(|all| all.len() >= times).await.expect("the vendor lives").clone()
+        let what = format!("{times} questions to the vendor");
+        within(&what, asked.wait_for(|all| all.len() >= times)).await.expect("the vendor lives").clone()
     }
 
     pub(crate) fn asked_so_far(&self) -> Vec<Asked> {
         self.shared.asked.borrow().clone()
     }
 
-    /// Waits until a client has left a stream before its end.
-    pub(crate) async fn left(&self) {
+    /// Waits until clients have left so many streams before their end.
+    pub(crate) async fn left(&self, times: u32) {
         let mut left = self.shared.left.subscribe();
-        left.wait_for(|count| *count > 0).await.expect("the vendor lives");
+        let what = format!("{times} streams left before their end");
+        within(&what, left.wait_for(|count| *count >= times)).await.expect("the vendor lives");
     }
 }
 

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use homeagent_agent::{Agent, Ask, Parts, TurnEvent};
+use homeagent_agent::{Agent, Ask, Parts, TurnEvent, prompt};
 use homeagent_journal::{EventKind, Journal, NewEvent};
 use homeagent_settings::{Bindings, Database, Secrets, Settings};
-use homeagent_types::model::{AssistantAnswer, Completion, FinishReason, Prompt};
+use homeagent_types::model::{AssistantAnswer, Completion, ContentPart, FinishReason, Message, Prompt, ToolSpec};
 use homeagent_types::ports::{Models, ModelsFailure, Plugins, Progress};
 use homeagent_types::stage::{Patch, StageContext};
 use homeagent_types::{
@@ -22,6 +22,9 @@ use tokio::runtime::Runtime;
 
 /// Turns that fill a window of `core.agent.window_events` messages: each adds a question and an answer.
 const FILLING: usize = 100;
+
+/// As many tools as a model is shown at most.
+const TOOLS: usize = 24;
 
 /// As many as the agent runs at once.
 const CONVERSATIONS: usize = 4;
@@ -115,6 +118,36 @@ fn append(session: &str) -> NewEvent {
     }
 }
 
+/// A question and its answer, as often as it takes to fill a window.
+fn window() -> Vec<Message> {
+    let said = |number: usize| {
+        let question = ContentPart::Text(format!("{number}: 今天晚上想吃什么？{}", "冰箱里还有很多东西。".repeat(10)));
+        let text = "今天晚上吃面条。".repeat(20);
+        let answer = Message::Assistant { text, reasoning: String::new(), tool_calls: Vec::new(), opaque: Vec::new() };
+        [Message::User(vec![question]), answer]
+    };
+    (0..FILLING).flat_map(said).collect()
+}
+
+fn tools() -> Vec<ToolSpec> {
+    let tool = |number: usize| ToolSpec {
+        name: format!("tool_{number:02}"),
+        description: "Does what its name says, and says what came of it.".to_owned(),
+        parameters: json!({ "type": "object", "properties": { "what": { "type": "string" } } }),
+    };
+    (0..TOOLS).map(tool).collect()
+}
+
+/// What each model call needs before the adapter is asked.
+fn prompts(criterion: &mut Criterion) {
+    let (window, tools) = (window(), tools());
+    let head = prompt::head("You are 小满, the voice of this home.");
+    let added = ["It rains.".to_owned()];
+    criterion.bench_function("prompt assembly, full window, 24 tools", |bencher| {
+        bencher.iter(|| prompt::assemble(&head, &window, tools.clone(), "Monday, 2026-11-30 09:00:00", &added));
+    });
+}
+
 fn turns(criterion: &mut Criterion) {
     let Home { runtime, agent, journal, _folder } = home();
     let names: Vec<String> = (0..CONVERSATIONS).map(|number| format!("full-{number}")).collect();
@@ -142,5 +175,5 @@ fn turns(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, turns);
+criterion_group!(benches, turns, prompts);
 criterion_main!(benches);

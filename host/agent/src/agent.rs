@@ -13,6 +13,7 @@ use serde::Serialize;
 use tokio::sync::mpsc;
 use utoipa::ToSchema;
 
+use crate::arrears;
 use crate::config::{Limits, Pace};
 use crate::core::Core;
 use crate::intake::{self, Manner};
@@ -149,10 +150,11 @@ impl Agent {
             .map_err(|source| StartError::Persona { path: parts.home.join("personal.md"), source })?;
         let recovery = parts.journal.recover().await?;
         let core = Arc::new(Core::new(parts, persona));
-        intake::recovered(&core, recovery.pending_inputs);
+        intake::recovered(&core, recovery.pending_inputs).await;
         core.phase.send_replace(Phase::Running);
         snapshot::log(&core, "start");
         tokio::spawn(scheduler::run(Arc::clone(&core)));
+        tokio::spawn(arrears::settle(Arc::clone(&core)));
         Ok(Arc::new(Self { core }))
     }
 

@@ -8,6 +8,7 @@ use homeagent_journal::{EventKind, INPUT_ID, JournalError, RunStatus};
 use homeagent_types::{Input, OutputKind, Payload, Role};
 use serde_json::json;
 
+use crate::arrears;
 use crate::core::{self, Core};
 use crate::intake;
 use crate::interrupt::{Control, Stop, may_stop};
@@ -82,18 +83,28 @@ async fn carry_out(
     let conversation = input.conversation.to_string();
     let principal = input.principal.to_string();
     let ids = [input.id.clone()];
+    let (_, name, least, _) = command.row();
+    let allowed = input.principal.role >= least;
+    // Before all else: what runs away is to be stopped on a full disk too. A turn that has not begun has nothing to stop:
+    // what it is to work on waits still.
+    let running = core.turn_in(&conversation).filter(|turn| !turn.run().is_empty());
+    let stopped = running.filter(|_| allowed && command == Command::Stop).map(|turn| stop(&turn, input));
     let record = match Record::begin(&core.journal, &conversation, &input.audience, &principal, &ids).await {
         Ok(record) => record,
         Err(error) => {
-            if let Some(watcher) = watcher {
-                let error = TurnError { code: "journal".to_owned(), text: error.to_string() };
-                watcher.finish(TurnResult { finish: "failed".to_owned(), error: Some(error), ..TurnResult::default() });
+            let done = stopped.map_or_else(|| "nothing was done".to_owned(), |(_, text)| text);
+            let text = format!("I can't write my journal; {name}: {done} ({error})");
+            match watcher {
+                Some(watcher) => {
+                    let error = TurnError { code: "journal".to_owned(), text };
+                    let finish = "failed".to_owned();
+                    watcher.finish(TurnResult { finish, error: Some(error), ..TurnResult::default() });
+                }
+                None => intake::tell_unrecorded(core, input, "failed", text).await,
             }
             return Err(error);
         }
     };
-    let (_, name, least, _) = command.row();
-    let allowed = input.principal.role >= least;
     let mut silent = false;
     let mut status = RunStatus::Completed;
     let reply = if !allowed {
@@ -118,10 +129,8 @@ async fn carry_out(
                 }
             }
             Command::Stop => {
-                // A turn that has not begun has nothing to stop: what it is to work on waits still.
-                match core.turn_in(&conversation).filter(|turn| !turn.run().is_empty()) {
-                    Some(turn) => {
-                        let (stopped, text) = stop(&turn, input);
+                match stopped {
+                    Some((stopped, text)) => {
                         // The turn itself says that it was stopped.
                         silent = stopped;
                         text
@@ -161,7 +170,7 @@ async fn carry_out(
             result.error = Some(TurnError { code: "not-delivered".to_owned(), text: error.to_string() });
         }
     }
-    let finished = record.finish(status, &result).await;
+    let finished = arrears::finish(core, &record, status, &result).await;
     if let Some(watcher) = watcher {
         watcher.finish(result);
     }

@@ -12,6 +12,7 @@ use homeagent_types::{Audience, Cause, Conversation, Principal};
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio_util::task::TaskTracker;
 
+use crate::arrears::Arrears;
 use crate::interrupt::Control;
 use crate::lifecycle::Phase;
 use crate::prompt::Persona;
@@ -19,7 +20,7 @@ use crate::queue::Queue;
 use crate::schema::Schemas;
 use crate::window::Contexts;
 
-/// The agent's insides. No lock in it is held over an await.
+/// The agent's insides. No lock of the standard library is held over an await.
 pub(crate) struct Core {
     pub(crate) journal: Journal,
     pub(crate) settings: Settings,
@@ -40,6 +41,8 @@ pub(crate) struct Core {
     /// Turns, commands and submissions under way.
     pub(crate) tasks: TaskTracker,
     pub(crate) turns_ended: AtomicU64,
+    /// Ends of runs that the journal has not taken yet.
+    pub(crate) arrears: Arrears,
     /// Source and model of the last answer.
     last_model: Mutex<Option<(String, String)>>,
     /// What all answers since the start cost together.
@@ -64,6 +67,7 @@ impl Core {
             phase: watch::Sender::new(Phase::Start),
             tasks: TaskTracker::new(),
             turns_ended: AtomicU64::new(0),
+            arrears: Arrears::default(),
             last_model: Mutex::default(),
             usage: Mutex::default(),
         }

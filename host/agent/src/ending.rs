@@ -7,7 +7,9 @@ use homeagent_types::stage::{Stage, StageData};
 use homeagent_types::{OutputKind, Shown};
 use serde_json::json;
 
+use crate::arrears;
 use crate::interrupt::Stop;
+use crate::meters;
 use crate::outputs::{self, DeliveryError, Route};
 use crate::result::{TurnError, TurnResult};
 use crate::rounds::{Answer, assistant};
@@ -44,19 +46,7 @@ impl Turn {
             Err(ended) => self.give_notice(ended).await,
         };
         tracing::info!(finish = self.result.finish, rounds = self.result.tool_rounds, "turn ended");
-        let unwritten = self.record.unwritten();
-        if let Err(error) = self.record.finish(status, &self.result).await {
-            tracing::error!(%error, "the end of a turn could not be recorded");
-            broken = true;
-            if unwritten {
-                // What was said went with it, and what is not in the journal was not said.
-                self.result.reply.clear();
-                let status = self.give_notice(Ended::Journal(error)).await;
-                if let Err(error) = self.record.finish(status, &self.result).await {
-                    tracing::error!(%error, "nor could its failure");
-                }
-            }
-        }
+        broken |= !self.finish(status).await;
         // A window that the journal may not agree with is rebuilt from it.
         if !broken {
             let mut context = self.context;
@@ -64,8 +54,30 @@ impl Turn {
             context.window.strip_media();
             self.core.contexts.give(&self.input.conversation.to_string(), context);
         }
+        // Before those who wait are told, who may look at once.
+        meters::turn_ended(&self.result.finish, self.begun.elapsed());
         self.shower.finish(&self.result);
         self.result
+    }
+
+    /// Records the end; returns whether the journal has all that was said.
+    async fn finish(&mut self, status: RunStatus) -> bool {
+        let said = self.record.unwritten();
+        let recorded = match said {
+            true => self.record.finish(status, &self.result).await,
+            false => arrears::finish(&self.core, &self.record, status, &self.result).await,
+        };
+        let Err(error) = recorded else { return true };
+        tracing::error!(%error, "the end of a turn could not be recorded");
+        if said {
+            // What was said went with it, and what is not in the journal was not said.
+            self.result.reply.clear();
+            let status = self.give_notice(Ended::Journal(error)).await;
+            if let Err(error) = arrears::finish(&self.core, &self.record, status, &self.result).await {
+                tracing::error!(%error, "nor could its failure");
+            }
+        }
+        false
     }
 
     /// A handler has answered in the model's place.
@@ -195,7 +207,7 @@ pub(crate) async fn close_panicked(core: &crate::core::Core, closing: Closing, m
     let text = "Something inside me broke while I worked on this. It is in the log; please ask again.".to_owned();
     result.finish = "failed".to_owned();
     result.error = Some(TurnError { code: "internal".to_owned(), text: text.clone() });
-    if let Err(error) = closing.record.finish(RunStatus::Failed, &result).await {
+    if let Err(error) = arrears::finish(core, &closing.record, RunStatus::Failed, &result).await {
         tracing::error!(%error, "the end of a broken turn could not be recorded");
     }
     if core.plugins.offers().channel(&closing.route.conversation.channel).is_some() {
@@ -203,5 +215,6 @@ pub(crate) async fn close_panicked(core: &crate::core::Core, closing: Closing, m
         let output = closing.route.output(closing.record.run.as_deref(), kind, text);
         let _ = outputs::deliver(core, &closing.record, output, &closing.cause).await;
     }
+    meters::turn_ended(&result.finish, closing.begun.elapsed());
     closing.shower.finish(&result);
 }

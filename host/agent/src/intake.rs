@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
-use homeagent_journal::{Acceptance, EventKind, INPUT_ID, JournalError, PendingInput};
+use homeagent_journal::{Acceptance, EventKind, INPUT_ID, JournalError, NewEvent, PendingInput};
 use homeagent_types::{
     Accepted, CallError, Cause, Conversation, Input, Output, OutputKind, Principal, Role, Submission, now,
 };
@@ -176,9 +176,11 @@ fn patient(core: &Core, input: &Input) -> bool {
         .is_some_and(|offer| offer.item.meta.iter().any(|(key, value)| key == "merge" && value == "wait"))
 }
 
-/// Queues what the last stop left behind.
-pub(crate) fn recovered(core: &Core, pending: Vec<PendingInput>) {
+/// Queues what the last stop left behind. A command is not carried out so late: whoever gave it has gone on.
+pub(crate) async fn recovered(core: &Core, pending: Vec<PendingInput>) {
     for pending in pending {
+        let (session, conversation) = (pending.session, pending.conversation);
+        let audience = pending.audience;
         let attested = pending.payload[ATTESTED] == true;
         let mut input = match serde_json::from_value::<Input>(pending.payload) {
             Ok(input) => input,
@@ -192,6 +194,15 @@ pub(crate) fn recovered(core: &Core, pending: Vec<PendingInput>) {
             let speaker = &mut input.principal;
             let now = bound(core, &speaker.namespace, &speaker.user).unwrap_or(Role::Guest);
             speaker.role = speaker.role.min(now);
+        }
+        if commands::of(&input).is_some() {
+            let payload = json!({ INPUT_ID: input.id, "code": "stopped", "by": "the daemon's stop" });
+            let kind = EventKind::InputRefused;
+            let refused = NewEvent { session, run: None, conversation, kind, audience, payload };
+            if let Err(error) = core.journal.append(refused).await {
+                tracing::error!(input = input.id, %error, "a command of an earlier start is left waiting");
+            }
+            continue;
         }
         let urgent = is_urgent_timer(&input);
         let item = Queued { input, watcher: None, permit: None, arrived: Instant::now(), patient: false, urgent };

@@ -6,6 +6,7 @@
 //! crate knows no engine, no vendor and no network.
 
 mod agent;
+mod arrears;
 mod commands;
 mod config;
 mod core;
@@ -13,9 +14,10 @@ mod ending;
 mod intake;
 mod interrupt;
 mod lifecycle;
+mod meters;
 mod mind;
 mod outputs;
-mod prompt;
+pub mod prompt;
 mod queue;
 mod record;
 mod result;
@@ -34,5 +36,6 @@ mod window;
 
 pub use agent::{ActiveRun, Agent, AgentStatus, Ask, Asked, Parts, StartError};
 pub use lifecycle::Phase;
+pub use meters::describe as describe_metrics;
 pub use result::{TurnError, TurnEvent, TurnResult};
 pub use tools::ToolListing;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::arrears;
 use crate::core::Core;
 use crate::intake;
 use crate::interrupt::Stop;
@@ -28,6 +29,22 @@ pub enum Phase {
     Stopped,
 }
 
+impl Phase {
+    /// Every place in its life, in order.
+    pub const ALL: [Self; 4] = [Self::Start, Self::Running, Self::Draining, Self::Stopped];
+
+    /// Its name, as it is serialized.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Running => "running",
+            Self::Draining => "draining",
+            Self::Stopped => "stopped",
+        }
+    }
+}
+
 /// Stops the agent: waiting inputs are flushed, running turns get their time and are then cut.
 pub(crate) async fn shutdown(core: &Arc<Core>) {
     let first = core.phase.send_if_modified(|phase| {
@@ -47,6 +64,7 @@ pub(crate) async fn shutdown(core: &Arc<Core>) {
     tracing::info!(waiting = waiting.len(), running = core.turns().len(), "the agent is stopping");
     core.tasks.close();
     tokio::join!(intake::flush(core, waiting), drain(core));
+    arrears::pay(core).await;
     core.phase.send_replace(Phase::Stopped);
 }
 

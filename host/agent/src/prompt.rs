@@ -16,6 +16,12 @@ const RULES: &str = include_str!("rules.md");
 /// The longest persona that is used, in bytes: it goes out with each model call.
 const PERSONA_BYTES: usize = 64 << 10;
 
+/// The longest name of somebody or something that a prompt repeats, in characters.
+const LONGEST_LABEL: usize = 64;
+
+/// How many attachments are named in a prompt, one by one.
+const MOST_MENTIONED: usize = 32;
+
 /// `personal.md` in the home folder.
 pub(crate) struct Persona {
     path: PathBuf,
@@ -57,11 +63,20 @@ impl Persona {
                     }
                     *known = Known { stamp: Some(stamp), text };
                 }
-                Err(error) => tracing::warn!(%error, path = %self.path.display(), "personal.md can't be read"),
+                Err(error) => self.warn(&error),
             },
-            Err(error) => tracing::warn!(%error, path = %self.path.display(), "personal.md can't be read"),
+            Err(error) => self.warn(&error),
         }
         if known.stamp.is_none() { DEFAULT_PERSONA.to_owned() } else { known.text.clone() }
+    }
+
+    fn warn(&self, error: &std::io::Error) {
+        tracing::warn!(
+            %error,
+            path = %self.path.display(),
+            "personal.md can't be read, so the text it had before is used, or the usual one; make it a text file in \
+             UTF-8 that homed may read, or remove it: the next start writes the usual one"
+        );
     }
 
     /// As much of the file as may be used.
@@ -80,8 +95,9 @@ impl Persona {
     }
 }
 
-/// The messages before the history.
-pub(crate) fn head(persona: &str) -> Vec<Message> {
+/// The messages before the history, which stay the same from call to call: persona and rules. What is empty is left out.
+#[must_use]
+pub fn head(persona: &str) -> Vec<Message> {
     [persona, RULES]
         .into_iter()
         .filter(|text| !text.trim().is_empty())
@@ -89,14 +105,10 @@ pub(crate) fn head(persona: &str) -> Vec<Message> {
         .collect()
 }
 
-/// Puts a prompt together. `added` are the system messages of this turn's handlers.
-pub(crate) fn assemble(
-    head: &[Message],
-    window: &[Message],
-    tools: Vec<ToolSpec>,
-    time: &str,
-    added: &[String],
-) -> Prompt {
+/// Puts a prompt together: `head`, then the `window`, then one message with what changes - the `time`, and `added`, the
+/// system messages of this turn's handlers. `tools` come sorted by name.
+#[must_use]
+pub fn assemble(head: &[Message], window: &[Message], tools: Vec<ToolSpec>, time: &str, added: &[String]) -> Prompt {
     let mut messages = Vec::with_capacity(head.len() + window.len() + 1);
     messages.extend_from_slice(head);
     messages.extend_from_slice(window);
@@ -127,24 +139,36 @@ pub(crate) fn user_message(input: &Input, mark: &str) -> Message {
         text.push(' ');
     }
     if input.kind != "message" {
-        text.push_str(&format!("[{}] ", input.kind));
+        text.push_str(&format!("[{}] ", label(&input.kind)));
     } else if !matches!(input.conversation.peer, Peer::Person(_)) {
         let user = &input.principal.user;
         let name = input.principal.display_name.as_deref().unwrap_or(user);
-        // A name is the platform's, or the person's own invention: it must not end the bracket it stands in.
-        let name: String = name.chars().filter(|c| !matches!(c, '[' | ']' | '\n' | '\r')).take(64).collect();
-        text.push_str(&format!("[{name} ({user})] "));
+        text.push_str(&format!("[{} ({})] ", label(name), label(user)));
     }
     match &input.payload {
         Payload::Text(said) => text.push_str(said),
         Payload::Structured(json) => text.push_str(json),
     }
-    for media in &input.media {
-        text.push_str(&format!("\n[attached: {} {}]", media.mime, media.name.as_deref().unwrap_or("without a name")));
-    }
+    mention(&mut text, &input.media);
     let mut parts = vec![ContentPart::Text(text)];
     parts.extend(input.media.iter().filter_map(media_part));
     Message::User(parts)
+}
+
+/// A word that somebody else chose, made fit for brackets: it must not end them, nor go on for ever.
+fn label(word: &str) -> String {
+    word.chars().filter(|c| !matches!(c, '[' | ']') && !c.is_control()).take(LONGEST_LABEL).collect()
+}
+
+/// Adds a line for each of what is attached to a text.
+pub(crate) fn mention(text: &mut String, media: &[Media]) {
+    for medium in media.iter().take(MOST_MENTIONED) {
+        let name = medium.name.as_deref().map_or_else(|| "without a name".to_owned(), label);
+        text.push_str(&format!("\n[attached: {} {name}]", label(&medium.mime)));
+    }
+    if media.len() > MOST_MENTIONED {
+        text.push_str(&format!("\n[attached: {} more]", media.len() - MOST_MENTIONED));
+    }
 }
 
 /// A medium as a model takes it. What lies in the host's own store is not shown.

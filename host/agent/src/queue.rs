@@ -199,6 +199,10 @@ impl Queue {
     /// The conversation's turn has ended.
     pub(crate) fn done(&mut self, conversation: &str) {
         self.running.remove(conversation);
+        // What was held has been given up, or was withdrawn.
+        if !self.lanes.contains_key(conversation) {
+            self.held.remove(conversation);
+        }
     }
 
     /// Takes nothing any more; hands back all that waits.

@@ -86,11 +86,17 @@ impl Record {
 
     /// Writes what was noted. What can't be written is not noted any longer.
     pub(crate) async fn settle(&self) -> Result<(), JournalError> {
-        let noted = self.take_noted();
-        if noted.is_empty() {
+        if !self.unwritten() {
             return Ok(());
         }
-        self.journal.append_all(noted).await.map(drop)
+        // What is dropped while it waits for a place leaves the notes to the next.
+        self.journal.append_gathered(|| self.take_noted()).await.map(drop)
+    }
+
+    /// Takes an input into the run, together with what was noted: all of it is recorded, or nothing.
+    pub(crate) async fn join(&self, input: &str) -> Result<(), JournalError> {
+        let run = self.run.as_deref().unwrap_or_default();
+        self.journal.join_run(run, input, self.take_noted()).await
     }
 
     /// Whether something is noted that is not written yet.

@@ -8,7 +8,8 @@ use utoipa::ToSchema;
 /// Why a turn gave no proper answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct TurnError {
-    /// A short name: `model-failed`, `refused`, `stopped`, `timeout`, `shutting-down`, `journal`, `internal`.
+    /// A short name: `model-failed`, `overgrown`, `refused`, `stopped`, `timeout`, `shutting-down`, `not-delivered`,
+    /// `journal`, `internal`.
     pub code: String,
     /// A sentence for people.
     pub text: String,

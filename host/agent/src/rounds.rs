@@ -60,13 +60,14 @@ impl Turn {
             round: self.result.tool_rounds + 1,
         };
         self.count(&source, &model, said.usage.unwrap_or_default());
-        self.publish(&answer, &source, &model, said.usage);
         let had_calls = !answer.calls.is_empty();
         let verdict = self.stage(Stage::PostAction, StageData::Answer(answer.clone())).await?;
         proceed(verdict.ending)?;
         if let StageData::Answer(left) = verdict.data {
             answer = left;
         }
+        // Only now: whoever listens sees no more of it than the rewriters left.
+        self.publish(&answer, &source, &model, said.usage);
         let ModelAnswer { text, reasoning, calls, .. } = answer;
         if !(text.is_empty() && calls.is_empty()) {
             let message =

@@ -181,23 +181,17 @@ fn fill(mut output: Output, kind: &str, args: &Value) -> Result<Output, CallErro
     match kind {
         "text" => output.text = payload.to_owned(),
         "structured" => {
-            serde_json::from_str::<serde::de::IgnoredAny>(payload).map_err(|error| {
-                CallError::Invalid(format!("the payload is not valid JSON: {error}; nothing was sent"))
-            })?;
+            homeagent_types::check_json(payload)
+                .map_err(|error| CallError::Invalid(format!("the payload is {error}; nothing was sent")))?;
             output.structured = Some(payload.to_owned());
         }
         _ => {
-            let source = match payload.strip_prefix("stored:") {
-                Some(id) => MediaSource::Stored(id.to_owned()),
-                None if payload.starts_with("https://") || payload.starts_with("http://") => {
-                    MediaSource::Url(payload.to_owned())
-                }
-                None => {
-                    return Err(CallError::Invalid(format!(
-                        "for {kind} the payload is an address that begins with https://; nothing was sent"
-                    )));
-                }
-            };
+            if !(payload.starts_with("https://") || payload.starts_with("http://")) {
+                return Err(CallError::Invalid(format!(
+                    "for {kind} the payload is an address that begins with https://; nothing was sent"
+                )));
+            }
+            let source = MediaSource::Url(payload.to_owned());
             let general = match kind {
                 "image" => "image/*",
                 "audio" => "audio/*",

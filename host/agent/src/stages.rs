@@ -8,7 +8,7 @@ use homeagent_types::ports::Plugins;
 use homeagent_types::stage::{
     FailurePolicy, HandlerMode, Patch, Scope, Stage, StageContext, StageData, StageRegistration,
 };
-use homeagent_types::{CallError, Cause, Offer, Offers, Payload};
+use homeagent_types::{CallError, Cause, Offer, Offers, Payload, check_json};
 use tracing::Instrument as _;
 
 /// Values that handlers may keep in one turn, at most.
@@ -58,9 +58,25 @@ impl Stages {
         })
     }
 
-    /// Whether anybody has a handler there: then the stage leaves the host.
-    pub(crate) fn heard(&self, stage: Stage) -> bool {
-        self.offers.stages.iter().any(|offer| offer.item.stage == stage)
+    /// The handlers of a stage, for a call of a tool of `tool_owner` or for what is about no tool.
+    pub(crate) fn handlers(
+        &self,
+        stage: Stage,
+        tool_owner: Option<&str>,
+    ) -> impl Iterator<Item = &Offer<StageRegistration>> {
+        let tool_stage = matches!(stage, Stage::BeforeToolcall | Stage::AfterToolcall);
+        self.offers.stages.iter().filter(move |offer| {
+            let in_scope = match offer.item.scope {
+                Scope::Global => true,
+                Scope::OwnTools => tool_stage && tool_owner == Some(offer.plugin.as_str()),
+            };
+            offer.item.stage == stage && in_scope
+        })
+    }
+
+    /// Whether anybody is asked there: then the stage leaves the host.
+    pub(crate) fn heard(&self, stage: Stage, tool_owner: Option<&str>) -> bool {
+        self.handlers(stage, tool_owner).next().is_some()
     }
 
     /// Runs a stage. `tool_owner` is the plugin whose tool a call is of.
@@ -73,17 +89,10 @@ impl Stages {
         tool_owner: Option<&str>,
     ) -> Verdict {
         let mut verdict = Verdict { data, systems: Vec::new(), turn_data, ending: None };
-        let concerned = |offer: &&Offer<StageRegistration>| {
-            let tool_stage = matches!(stage, Stage::BeforeToolcall | Stage::AfterToolcall);
-            let in_scope = match offer.item.scope {
-                Scope::Global => true,
-                Scope::OwnTools => tool_stage && tool_owner == Some(offer.plugin.as_str()),
-            };
-            // A plugin's handler does not judge what the plugin itself is doing: it would wait for itself.
-            offer.item.stage == stage && in_scope && !cause.chain.contains(&offer.plugin)
-        };
+        // A plugin's handler does not judge what the plugin itself is doing: it would wait for itself.
+        let concerned = self.handlers(stage, tool_owner).filter(|offer| !cause.chain.contains(&offer.plugin));
         let (rewriters, others): (Vec<_>, Vec<_>) =
-            self.offers.stages.iter().filter(concerned).partition(|offer| offer.item.mode == HandlerMode::Rewrite);
+            concerned.partition(|offer| offer.item.mode == HandlerMode::Rewrite);
 
         let snapshot = &verdict;
         let answers = join_all(others.iter().map(|offer| self.ask(offer, stage, snapshot, cause))).await;
@@ -177,7 +186,10 @@ impl Verdict {
                 call.arguments = arguments;
             }
             Patch::SetResult(output) => match &mut self.data {
-                StageData::Outcome { outcome, .. } => *outcome = Ok(output),
+                StageData::Outcome { outcome, .. } => {
+                    check_json(&output.value).map_err(|_| "the result is not JSON, or nested too deep")?;
+                    *outcome = Ok(output);
+                }
                 _ => return Err("the stage has no result"),
             },
             Patch::DropCall(id) => {
@@ -208,9 +220,7 @@ impl Verdict {
         if value.len() > DATUM_BYTES {
             return Err("the value is too long");
         }
-        if serde_json::from_str::<serde::de::IgnoredAny>(&value).is_err() {
-            return Err("the value is not JSON");
-        }
+        check_json(&value).map_err(|_| "the value is not JSON, or nested too deep")?;
         if let Some(known) = self.turn_data.iter_mut().find(|(name, _)| *name == key) {
             known.1 = value;
         } else if self.turn_data.len() >= DATA_KEPT {

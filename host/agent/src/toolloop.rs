@@ -13,6 +13,7 @@ use tracing::Instrument as _;
 
 use crate::config::{Limits, prefix};
 use crate::core::Core;
+use crate::meters;
 use crate::prompt;
 use crate::record::Record;
 use crate::sending::{Desk, Reply};
@@ -107,6 +108,21 @@ impl Outcome {
         }
     }
 
+    /// What it came to, in a word: `answered`, `failed` where the tool says so itself, `responded` where a handler
+    /// answered in the model's place, or why the tool gave no output.
+    fn word(&self) -> &'static str {
+        match &self.result {
+            _ if self.responded.is_some() => "responded",
+            Ok(output) if output.failed => "failed",
+            Ok(_) => "answered",
+            Err(Failure::Unknown(_)) => "unknown",
+            Err(Failure::Invalid(_)) => "invalid",
+            Err(Failure::Role(_)) => "denied",
+            Err(Failure::Refused(_)) => "refused",
+            Err(Failure::Failed(error)) => error.code(),
+        }
+    }
+
     /// The message for the window, and what the journal keeps beside it.
     pub(crate) fn message(&self, asked: &ToolCall, limit: usize) -> (Message, Value) {
         let mut about = self.about.clone();
@@ -126,10 +142,9 @@ impl Outcome {
                 return (crate::window::tool_message(asked, text, true), about);
             }
         };
-        let mut text = prompt::as_data(&self.call.name, &cut(&output.for_model(), limit));
-        for media in &output.media {
-            text.push_str(&format!("\n[attached: {} {}]", media.mime, media.name.as_deref().unwrap_or("")));
-        }
+        let mut text = cut(&output.for_model(), limit);
+        prompt::mention(&mut text, &output.media);
+        let text = prompt::as_data(&self.call.name, &text);
         let mut content = vec![ContentPart::Text(text)];
         content.extend(output.media.iter().filter_map(prompt::media_part));
         let message =
@@ -151,16 +166,12 @@ impl Workshop<'_> {
     /// Whether these calls only look things up, so that they may run at the same time. Where a handler may still turn
     /// a call into another, nobody knows.
     pub(crate) fn may_run_together(&self, calls: &[ToolCall]) -> bool {
-        let may_change = self
-            .stages
-            .offers
-            .stages
-            .iter()
-            .any(|offer| offer.item.stage == Stage::BeforeToolcall && offer.item.mode == HandlerMode::Rewrite);
-        !may_change
-            && calls
-                .iter()
-                .all(|call| self.tools.get(&call.name).is_some_and(|tool| tool.definition.effect == Effect::Read))
+        let alone = |call: &ToolCall| {
+            let Some(tool) = self.tools.get(&call.name) else { return false };
+            let mut handlers = self.stages.handlers(Stage::BeforeToolcall, tool.plugin());
+            tool.definition.effect == Effect::Read && handlers.all(|offer| offer.item.mode != HandlerMode::Rewrite)
+        };
+        calls.iter().all(alone)
     }
 
     /// Runs calls that only look things up, all at once; the outcomes are in the order of the calls.
@@ -174,6 +185,12 @@ impl Workshop<'_> {
 
     /// Runs one call, with the stages before and after it.
     pub(crate) async fn run(&self, asked: &ToolCall, turn_data: &[(String, String)]) -> Result<Outcome, JournalError> {
+        let outcome = self.run_staged(asked, turn_data).await?;
+        meters::tool_called(outcome.word());
+        Ok(outcome)
+    }
+
+    async fn run_staged(&self, asked: &ToolCall, turn_data: &[(String, String)]) -> Result<Outcome, JournalError> {
         let mut outcome = Outcome::new(asked.clone(), turn_data);
         let owner = match self.check(asked) {
             Ok((tool, _)) => tool.plugin().map(str::to_owned),
@@ -182,7 +199,7 @@ impl Workshop<'_> {
                 return Ok(outcome);
             }
         };
-        if self.stages.heard(Stage::BeforeToolcall) {
+        if self.stages.heard(Stage::BeforeToolcall, owner.as_deref()) {
             self.record.settle().await?;
         }
         let before = StageData::Call(asked.clone());

@@ -80,7 +80,7 @@ impl ToolSet {
         for offer in &offers.tools {
             if let Some(known) = set.tools.get(&offer.item.name) {
                 let owner = known.plugin().unwrap_or("host");
-                tracing::warn!(
+                tracing::debug!(
                     tool = offer.item.name,
                     owner,
                     refused = offer.plugin,

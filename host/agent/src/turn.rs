@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::future::Future;
 use std::sync::{Arc, Mutex};
 
-use homeagent_journal::{EventKind, INPUT_ID, JournalError, RunStatus};
+use homeagent_journal::{EventKind, INPUT_ID, JournalError};
 use homeagent_settings::SettingsError;
 use homeagent_types::model::Message;
 use homeagent_types::ports::ModelsFailure;
@@ -89,6 +89,7 @@ pub(crate) struct Turn {
     /// System messages that handlers added.
     pub(crate) systems: Vec<String>,
     pub(crate) turn_data: Vec<(String, String)>,
+    pub(crate) begun: Instant,
     pub(crate) deadline: Instant,
     pub(crate) time: String,
     /// Ids of tool calls, so that each is unique in the run.
@@ -108,6 +109,7 @@ pub(crate) struct Closing {
     pub(crate) shower: Arc<Shower>,
     pub(crate) route: Route,
     pub(crate) cause: Cause,
+    pub(crate) begun: Instant,
 }
 
 /// Waits for `work`, unless the turn is ended from outside or its time is over.
@@ -152,9 +154,11 @@ impl Turn {
         control.speaks(Arc::clone(&reply));
         let offers = core.plugins.offers();
         let stages = Stages { plugins: Arc::clone(&core.plugins), offers, timeout: limits.stage_timeout };
+        let begun = Instant::now();
         Ok(Self {
             tools: ToolSet::assemble(&stages.offers, Some(&input.conversation)),
-            deadline: Instant::now() + limits.turn,
+            begun,
+            deadline: begun + limits.turn,
             result: TurnResult { session: record.session.clone(), run, ..TurnResult::default() },
             core: Arc::clone(core),
             control: Arc::clone(control),
@@ -193,6 +197,7 @@ impl Turn {
             shower: Arc::clone(&self.shower),
             route: self.home(),
             cause: self.cause(),
+            begun: self.begun,
         }
     }
 
@@ -247,7 +252,7 @@ impl Turn {
 
     /// Runs a stage that is not about a tool, and takes over what its handlers added.
     pub(crate) async fn stage(&mut self, stage: Stage, data: StageData) -> Result<Verdict, Ended> {
-        if self.stages.heard(stage) {
+        if self.stages.heard(stage, None) {
             self.record.settle().await?;
         }
         let cause = self.cause();
@@ -268,44 +273,31 @@ impl Turn {
     /// Puts the interrupts that have arrived before the next model call.
     pub(crate) async fn take_mail(&mut self) -> Result<(), Ended> {
         while let Some(input) = self.control.mail() {
-            let Some(input) = self.admit_mail(input).await? else { continue };
-            let message = prompt::user_message(&input, MARK);
-            self.add(message, json!({ INPUT_ID: input.id, "interrupt": true }));
+            self.admit_mail(input).await?;
         }
         Ok(())
     }
 
     /// An interrupt passes `on_input` like any input; what is refused there does not reach the model.
-    async fn admit_mail(&mut self, input: Input) -> Result<Option<Input>, Ended> {
+    async fn admit_mail(&mut self, input: Input) -> Result<(), Ended> {
         let verdict = self.stage(Stage::OnInput, StageData::Input(input.clone())).await?;
-        // Only now it is taken: a turn that was ended meanwhile leaves it to the next.
-        self.join(&input).await?;
-        let route = Route { conversation: input.conversation.clone(), reply_route: input.reply_route.clone() };
+        let by = input.principal.to_string();
+        self.record.note(EventKind::Interrupted, json!({ INPUT_ID: input.id, "by": by }));
+        if let (None, StageData::Input(said)) = (&verdict.ending, &verdict.data) {
+            self.add(prompt::user_message(said, MARK), json!({ INPUT_ID: input.id, "interrupt": true }));
+        }
+        // Only now it is taken, with its words: a turn that was ended meanwhile leaves it to the next.
+        self.record.join(&input.id).await?;
+        self.control.settle();
         let (kind, text) = match verdict.ending {
-            None => {
-                let StageData::Input(input) = verdict.data else { return Ok(None) };
-                return Ok(Some(input));
-            }
+            None => return Ok(()),
             Some(Ending::Refused(reason)) => (OutputKind::Notice("refused".to_owned()), reason),
             Some(Ending::Responded(text)) => (OutputKind::Message, text),
         };
+        let route = Route { conversation: input.conversation.clone(), reply_route: input.reply_route.clone() };
         let output = route.output(self.record.run.as_deref(), kind, text);
         // A failure is in the journal and the log; the turn goes on.
         let _ = outputs::deliver(&self.core, &self.record, output, &self.cause()).await;
-        Ok(None)
-    }
-
-    /// Takes an interrupt into this turn. It is taken by a run of its own that ends here: the journal knows no way to
-    /// join another.
-    async fn join(&mut self, input: &Input) -> Result<(), Ended> {
-        let by = input.principal.to_string();
-        let conversation = input.conversation.to_string();
-        let ids = [input.id.clone()];
-        let joined = Record::begin(&self.core.journal, &conversation, &input.audience, &by, &ids).await?;
-        self.control.settle();
-        let result = TurnResult { finish: "joined".to_owned(), run: self.result.run.clone(), ..TurnResult::default() };
-        joined.finish(RunStatus::Completed, &result).await?;
-        self.record.event(EventKind::Interrupted, json!({ INPUT_ID: input.id, "by": by })).await?;
         Ok(())
     }
 

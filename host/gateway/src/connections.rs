@@ -18,6 +18,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::Problem;
+use crate::meters;
 
 /// The connections of one kind of client: over TCP, of the daemon's own user, of other users. None of them can take the
 /// places of another.
@@ -36,12 +37,59 @@ struct State {
     clock: u64,
     /// Connections without a request under way, each with what closes it.
     idle: BTreeMap<u64, CancellationToken>,
-    /// Streams and chats that are open.
-    streams: usize,
+    /// Streams and chats that are open, by their kind.
+    streams: [usize; StreamKind::ALL.len()],
+}
+
+/// What stays open for as long as its client likes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StreamKind {
+    /// What happens, followed.
+    Events,
+    /// A turn whose pieces are sent as they come.
+    Turn,
+    /// A chat connection.
+    Chat,
+}
+
+impl StreamKind {
+    pub(crate) const ALL: [Self; 3] = [Self::Events, Self::Turn, Self::Chat];
+
+    /// The name in metrics.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Events => "events",
+            Self::Turn => "turn",
+            Self::Chat => "chat",
+        }
+    }
+}
+
+/// The connections of all kinds of client.
+#[derive(Clone)]
+pub(crate) struct AllConnections {
+    /// Over TCP.
+    pub(crate) network: Arc<Connections>,
+    /// Of the daemon's own user, over the unix socket.
+    pub(crate) owner: Arc<Connections>,
+    /// Of other users, over the unix socket.
+    pub(crate) others: Arc<Connections>,
+}
+
+impl AllConnections {
+    pub(crate) fn new(settings: &Settings) -> Self {
+        let connections = || Connections::new(settings.clone());
+        Self { network: connections(), owner: connections(), others: connections() }
+    }
+
+    /// Each kind with its name in metrics.
+    pub(crate) fn named(&self) -> [(&'static str, &Connections); 3] {
+        [("network", &*self.network), ("owner", &*self.owner), ("others", &*self.others)]
+    }
 }
 
 impl Connections {
-    pub(crate) fn new(settings: Settings) -> Arc<Self> {
+    fn new(settings: Settings) -> Arc<Self> {
         Arc::new(Self { settings, state: Mutex::default(), freed: Notify::new() })
     }
 
@@ -86,16 +134,27 @@ impl Connections {
     /// # Errors
     ///
     /// As many as may be are open.
-    pub(crate) fn stream(self: &Arc<Self>) -> Result<OpenStream, Problem> {
+    pub(crate) fn stream(self: &Arc<Self>, kind: StreamKind) -> Result<OpenStream, Problem> {
         let most = self.limit("core.gateway.streams");
         let mut state = self.state();
-        if state.streams >= most {
+        if state.streams.iter().sum::<usize>() >= most {
+            meters::refused(meters::STREAMS);
             let detail = format!("{most} streams and chats are open already, which is as many as may be");
             return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail)
                 .hint("close one, or raise the setting core.gateway.streams"));
         }
-        state.streams += 1;
-        Ok(OpenStream { connections: Arc::clone(self) })
+        state.streams[kind as usize] += 1;
+        Ok(OpenStream { connections: Arc::clone(self), kind })
+    }
+
+    /// How many connections are open.
+    pub(crate) fn open(&self) -> usize {
+        self.state().taken
+    }
+
+    /// How many streams of this kind are open.
+    pub(crate) fn open_streams(&self, kind: StreamKind) -> usize {
+        self.state().streams[kind as usize]
     }
 }
 
@@ -110,11 +169,12 @@ impl State {
 /// A stream or a chat that is open; counted until it is dropped.
 pub(crate) struct OpenStream {
     connections: Arc<Connections>,
+    kind: StreamKind,
 }
 
 impl Drop for OpenStream {
     fn drop(&mut self) {
-        self.connections.state().streams -= 1;
+        self.connections.state().streams[self.kind as usize] -= 1;
     }
 }
 

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::Problem;
+use crate::connections::AllConnections;
 use crate::ports::{Keeper, Live, Monitor};
 use crate::token::Token;
 
@@ -41,6 +42,7 @@ pub(crate) struct Core {
     /// Where the TCP side listens.
     pub(crate) addr: SocketAddr,
     pub(crate) started: Instant,
+    pub(crate) connections: AllConnections,
     /// Cancelled when the gateway is told to stop.
     pub(crate) stopping: CancellationToken,
     /// Whoever has a token of it is waited for when the gateway stops.

@@ -10,9 +10,23 @@ use axum::response::{IntoResponse, Response};
 
 use crate::Problem;
 use crate::core::Shared;
+use crate::meters;
 
 /// The one path that needs no token.
 pub(crate) const PING: &str = "/api/v1/ping";
+
+/// The longest path with its query, in bytes.
+const LONGEST_TARGET: usize = 16 * 1024;
+
+/// How many headers a request may have.
+const MOST_HEADERS: usize = 100;
+
+/// How long a request's headers may be together, names and values, in bytes.
+const LARGEST_HEADERS: usize = 64 * 1024;
+
+/// How many headers are read at all. It leaves room above [`MOST_HEADERS`], since what hyper refuses has no problem
+/// document; its own limits for the target (64 KiB) and the whole head (408 KiB) do so too.
+pub(crate) const HEADERS_READ: usize = 256;
 
 /// How a connection came in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,13 +47,33 @@ pub(crate) async fn check(
     next: Next,
 ) -> Response {
     let headers = request.headers();
-    let checked = check_host(&core.parts.listen, door, headers)
-        .and_then(|()| check_origin(headers))
-        .and_then(|()| check_token(&core, door, &request));
+    let refused = |reason| move |_: &Problem| meters::refused(reason);
+    let checked = check_size(&request)
+        .inspect_err(refused(meters::SIZE))
+        .and_then(|()| check_host(&core.parts.listen, door, headers).inspect_err(refused(meters::HOST)))
+        .and_then(|()| check_origin(headers).inspect_err(refused(meters::ORIGIN)))
+        .and_then(|()| check_token(&core, door, &request).inspect_err(refused(meters::TOKEN)));
     match checked {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
     }
+}
+
+fn check_size(request: &Request) -> Result<(), Problem> {
+    if request.uri().path_and_query().is_some_and(|target| target.as_str().len() > LONGEST_TARGET) {
+        let detail = format!("the path with its query has more than {LONGEST_TARGET} bytes");
+        return Err(Problem::new(StatusCode::URI_TOO_LONG, detail).hint("what is long belongs into a body"));
+    }
+    let headers = request.headers();
+    let detail = if headers.len() > MOST_HEADERS {
+        format!("the request has {} headers; {MOST_HEADERS} are read", headers.len())
+    } else if headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum::<usize>() > LARGEST_HEADERS {
+        format!("the headers have more than {LARGEST_HEADERS} bytes together")
+    } else {
+        return Ok(());
+    };
+    Err(Problem::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, detail)
+        .hint("leave out those that this API has no use for"))
 }
 
 /// A page of a foreign site whose name was made to point here would send that name: only names that can't be made to
@@ -88,9 +122,9 @@ fn check_token(core: &Shared, door: Door, request: &Request) -> Result<(), Probl
     let given = request.headers().contains_key(AUTHORIZATION);
     let detail =
         if given { "the token in the Authorization header is not this daemon's" } else { "the request has no token" };
-    let file = core.parts.home.join("api-token");
+    // Where that folder is, is nothing for strangers.
     Err(Problem::new(StatusCode::UNAUTHORIZED, detail)
-        .hint(format!("send \"Authorization: Bearer TOKEN\" with the token in {}", file.display())))
+        .hint("send \"Authorization: Bearer TOKEN\" with the token in the file api-token of homed's data folder"))
 }
 
 fn bears_token(core: &Shared, headers: &HeaderMap) -> bool {

@@ -9,8 +9,10 @@
 mod connections;
 mod core;
 mod document;
+mod exposition;
 mod extract;
 mod guard;
+mod meters;
 mod ports;
 mod problem;
 mod routes;
@@ -29,17 +31,22 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub use crate::core::Parts;
+pub use crate::meters::describe as describe_metrics;
 pub use crate::ports::{Change, Keeper, Live, LoggedProblem, Monitor, Turns};
 pub use crate::problem::Problem;
 pub use crate::socket::SocketError;
 pub use crate::token::TokenError;
 
+use crate::connections::AllConnections;
 use crate::serve::House;
 use crate::socket::Seat;
 use crate::token::Token;
 
 /// How long answers that are being given may take when the gateway stops.
 const GRACE: Duration = Duration::from_secs(5);
+
+/// How long connections that are cut may take to be gone.
+const CUT: Duration = Duration::from_secs(1);
 
 /// The gateway at work. Dropping it stops it without waiting for anybody.
 pub struct Gateway {
@@ -129,13 +136,19 @@ impl Gateway {
     #[must_use]
     pub fn serve(doors: Doors, parts: Parts) -> Self {
         let Doors { unix, seat, token, tcp, addr } = doors;
-        let house =
-            House { stopping: CancellationToken::new(), tasks: TaskTracker::new(), settings: parts.settings.clone() };
+        let connections = AllConnections::new(&parts.settings);
+        let house = House {
+            stopping: CancellationToken::new(),
+            cut: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+            connections: connections.clone(),
+        };
         let core = Arc::new(core::Core {
             parts,
             token,
             addr,
             started: Instant::now(),
+            connections,
             stopping: house.stopping.clone(),
             tasks: house.tasks.clone(),
         });
@@ -159,6 +172,9 @@ impl Gateway {
         if tokio::time::timeout(GRACE, self.house.tasks.wait()).await.is_err() {
             let left = self.house.tasks.len();
             tracing::warn!(left, "connections did not end in time and are cut");
+            self.house.cut.cancel();
+            // What is left are answers whose connection is gone.
+            let _ = tokio::time::timeout(CUT, self.house.tasks.wait()).await;
         }
     }
 }
@@ -166,5 +182,6 @@ impl Gateway {
 impl Drop for Gateway {
     fn drop(&mut self) {
         self.house.stopping.cancel();
+        self.house.cut.cancel();
     }
 }

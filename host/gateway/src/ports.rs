@@ -37,6 +37,8 @@ pub enum Change {
     Plugin(PluginStatus),
     /// A source failed, or answers again.
     Source(SourceState),
+    /// So many changes came too fast to be told.
+    Missed(u64),
 }
 
 /// Starts and stops the agent inside the daemon. Both are finished once they have begun, even if nobody waits for them
@@ -75,12 +77,17 @@ pub struct LoggedProblem {
     pub origin: String,
     /// What it said.
     pub text: String,
+    /// The turn it happened in, where it happened in one.
+    pub run: Option<String>,
 }
 
 /// What the daemon knows of itself.
 pub trait Monitor: Send + Sync {
     /// The last problems, the oldest first, without secrets.
     fn problems(&self) -> Vec<LoggedProblem>;
+
+    /// What the process has counted since its start, in Prometheus's text format.
+    fn counted(&self) -> String;
 }
 
 /// The agent, as the API sees it.

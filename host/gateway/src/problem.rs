@@ -86,7 +86,7 @@ impl Problem {
         self
     }
 
-    fn status(&self) -> StatusCode {
+    pub(crate) fn status(&self) -> StatusCode {
         StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
 }
@@ -178,7 +178,7 @@ impl From<SourceError> for Problem {
     fn from(error: SourceError) -> Self {
         match &error {
             SourceError::Unknown { .. } => Self::not_found(error.to_string()),
-            SourceError::BadField { .. } => Self::invalid(error.to_string()),
+            SourceError::BadField { .. } | SourceError::Reserved { .. } => Self::invalid(error.to_string()),
             SourceError::Database(inner) => database_problem(inner),
             _ => Self::internal(error.to_string()),
         }

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use axum::response::IntoResponse as _;
 use axum::{Extension, Router};
-use homeagent_settings::Settings;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
@@ -19,8 +18,9 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::Problem;
-use crate::connections::{Connections, Place};
-use crate::guard::Door;
+use crate::connections::{AllConnections, Connections, Place};
+use crate::guard::{Door, HEADERS_READ};
+use crate::meters;
 
 /// How long the head of a request may take to arrive, and how long an idle connection is kept.
 const HEAD: Duration = Duration::from_secs(30);
@@ -35,8 +35,10 @@ const PAUSE: Duration = Duration::from_millis(200);
 #[derive(Clone)]
 pub(crate) struct House {
     pub(crate) stopping: CancellationToken,
+    /// Connections that have not ended by themselves are dropped.
+    pub(crate) cut: CancellationToken,
     pub(crate) tasks: TaskTracker,
-    pub(crate) settings: Settings,
+    pub(crate) connections: AllConnections,
 }
 
 /// Where connections come from, each with the entrance it comes in by.
@@ -56,8 +58,8 @@ struct Entrance {
 }
 
 impl Entrance {
-    fn new(router: &Router, settings: &Settings, door: Door) -> Self {
-        let connections = Connections::new(settings.clone());
+    fn new(router: &Router, connections: &Arc<Connections>, door: Door) -> Self {
+        let connections = Arc::clone(connections);
         let router = router.clone().layer(Extension(door)).layer(Extension(Arc::clone(&connections)));
         Self { router, connections, waits: door != Door::Socket { owner: false } }
     }
@@ -103,13 +105,14 @@ impl Arrivals for Local {
 
 impl House {
     pub(crate) fn serve_network(&self, listener: TcpListener, router: &Router) {
-        let entrance = Entrance::new(router, &self.settings, Door::Network);
+        let entrance = Entrance::new(router, &self.connections.network, Door::Network);
         self.serve(Network { listener, entrance });
     }
 
     pub(crate) fn serve_local(&self, listener: UnixListener, router: &Router) {
-        let entrance = |owner| Entrance::new(router, &self.settings, Door::Socket { owner });
-        self.serve(Local { listener, owners: entrance(true), strangers: entrance(false) });
+        let owners = Entrance::new(router, &self.connections.owner, Door::Socket { owner: true });
+        let strangers = Entrance::new(router, &self.connections.others, Door::Socket { owner: false });
+        self.serve(Local { listener, owners, strangers });
     }
 
     fn serve(&self, arrivals: impl Arrivals) {
@@ -118,6 +121,8 @@ impl House {
     }
 
     async fn accept_all(&self, arrivals: impl Arrivals) {
+        // A shortage is said once, not for as long as it lasts.
+        let mut short = false;
         loop {
             let next = async {
                 let (stream, entrance) = arrivals.next().await?;
@@ -129,12 +134,20 @@ impl House {
             };
             match arrived {
                 Ok(Some((stream, entrance, place))) => {
+                    short = false;
                     let (house, router) = (self.clone(), entrance.router.clone());
                     self.tasks.spawn(async move { house.connection(stream, router, place).await });
                 }
-                Ok(None) => tracing::debug!("a connection is turned away: there is no place for it"),
+                Ok(None) => {
+                    meters::refused(meters::NO_PLACE);
+                    tracing::debug!("a connection is turned away: there is no place for it");
+                }
+                Err(error) if !is_shortage(&error) => tracing::debug!(%error, "a connection went before it was taken"),
                 Err(error) => {
-                    tracing::warn!(%error, "accepting a connection failed");
+                    if !short {
+                        tracing::warn!(%error, "no connection can be taken; it is tried again and again");
+                    }
+                    short = true;
                     tokio::select! {
                         () = self.stopping.cancelled() => return,
                         () = tokio::time::sleep(PAUSE) => {}
@@ -153,13 +166,17 @@ impl House {
         let service = service_fn(|request: hyper::Request<Incoming>| {
             let begun = place.begin().map(|work| (work, router.call(request)));
             async {
-                let Some((work, answer)) = begun else { return Ok(Problem::closing().into_response()) };
+                let Some((work, answer)) = begun else {
+                    meters::refused(meters::CLOSING);
+                    return Ok(Problem::closing().into_response());
+                };
                 answer.await.map(|response| work.until_written(response))
             }
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD)
+            .max_headers(HEADERS_READ)
             .serve_connection(TokioIo::new(stream), service)
             .with_upgrades();
         let mut connection = pin!(connection);
@@ -168,7 +185,10 @@ impl House {
             () = self.stopping.cancelled() => {
                 // The request at work is answered, then the connection ends.
                 connection.as_mut().graceful_shutdown();
-                connection.await
+                tokio::select! {
+                    ended = connection => ended,
+                    () = self.cut.cancelled() => return,
+                }
             }
             () = place.has_to_go() => {
                 if !place.has_served() {
@@ -185,7 +205,30 @@ impl House {
     }
 }
 
+/// Whether the system has run out of something that every further connection needs.
+fn is_shortage(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    Errno::from_io_error(error)
+        .is_some_and(|errno| matches!(errno, Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM))
+}
+
 fn is_owner(stream: &UnixStream) -> bool {
     let ours = rustix::process::geteuid().as_raw();
     stream.peer_cred().is_ok_and(|credentials| credentials.uid() == ours)
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::io::Errno;
+
+    use super::*;
+
+    #[test]
+    fn a_client_that_went_away_is_no_shortage() {
+        for (errno, short) in
+            [(Errno::MFILE, true), (Errno::NFILE, true), (Errno::NOMEM, true), (Errno::CONNABORTED, false)]
+        {
+            assert_eq!(is_shortage(&io::Error::from(errno)), short, "{errno}");
+        }
+    }
 }

@@ -15,6 +15,7 @@ use homeagent_settings::{BindingError, DatabaseError, SecretsError, SettingsErro
 use crate::keeper::{AgentError, Keeper};
 use crate::lock::{HomeLock, LockError};
 use crate::logging::Log;
+use crate::meters::Meters;
 use crate::monitor::Monitor;
 use crate::stores::Stores;
 
@@ -69,7 +70,7 @@ pub struct Daemon {
     journal: Journal,
     discovery: Discovery,
     /// Ends after the parts that log.
-    _log: Log,
+    log: Log,
     /// Given back last.
     _lock: HomeLock,
 }
@@ -82,11 +83,13 @@ impl Daemon {
     ///
     /// Sentences that say what to do.
     pub async fn start(home: &Path, listen: Option<String>, quiet: bool) -> Result<Self, StartError> {
+        // First: each part takes its counters when it is made.
+        let meters = Meters::start();
         make_folder(home)?;
         let home = &fs::canonicalize(home).map_err(|source| StartError::Home { home: home.to_owned(), source })?;
         let lock = HomeLock::take(home)?;
         let stores = Stores::open(home)?;
-        let log = Log::start(home, &stores.settings, quiet);
+        let log = Log::start(home, &stores.settings, &stores.secrets, quiet);
         tracing::info!(version = env!("CARGO_PKG_VERSION"), home = %home.display(), "starting");
         stores.log_remarks();
         let listen = match listen {
@@ -97,6 +100,7 @@ impl Daemon {
         let doors = Doors::open(home, &listen).await?;
         let keeper = Keeper::new(home.clone(), stores.clone());
         keeper.start().await?;
+        let looked_at = stores.clone();
         let (journal, secrets) = (stores.journal.clone(), stores.secrets.clone());
         let discovery = Discovery::new(
             stores.settings.clone(),
@@ -114,10 +118,11 @@ impl Daemon {
                 sources: stores.sources,
                 journal: stores.journal,
                 keeper: Arc::new(keeper.clone()),
-                monitor: Arc::new(Monitor::new(&log, secrets)),
+                monitor: Arc::new(Monitor::new(&log, meters, secrets)),
             },
         );
-        Ok(Self { gateway, keeper, journal, discovery, _log: log, _lock: lock })
+        looked_at.look_for_damage();
+        Ok(Self { gateway, keeper, journal, discovery, log, _lock: lock })
     }
 
     /// Where the API listens.
@@ -135,12 +140,13 @@ impl Daemon {
     }
 
     /// Stops in order: the agent first, so that whoever waits gets a result; the plugins when nobody needs them.
-    pub async fn stop(self) {
+    pub async fn stop(mut self) {
         tracing::info!("stopping");
         self.keeper.rest().await;
         self.gateway.shutdown().await;
         self.keeper.stop().await;
         self.journal.close().await;
+        self.log.finish_spans().await;
         tracing::info!("stopped");
     }
 }

@@ -106,6 +106,22 @@ async fn finish<T: Send + 'static>(work: impl Future<Output = T> + Send + 'stati
     }
 }
 
+/// While it lives, an agent is being started. However that ends: whether one is there then, `present` says.
+struct Starting<'a>(&'a Inner);
+
+impl<'a> Starting<'a> {
+    fn begin(inner: &'a Inner) -> Self {
+        inner.state().phase = Phase::Start;
+        Self(inner)
+    }
+}
+
+impl Drop for Starting<'_> {
+    fn drop(&mut self) {
+        self.0.state().phase = Phase::Stopped;
+    }
+}
+
 impl Inner {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -124,13 +140,9 @@ impl Inner {
         if self.state().present.is_some() {
             return Ok(());
         }
-        self.state().phase = Phase::Start;
-        let begun = self.begin().await;
-        {
-            let mut state = self.state();
-            state.phase = Phase::Stopped;
-            state.present = Some(begun?);
-        }
+        let _starting = Starting::begin(self);
+        let begun = self.begin().await?;
+        self.state().present = Some(begun);
         self.tell(Change::Agent(Phase::Running));
         tracing::info!("the agent works");
         Ok(())
@@ -207,12 +219,12 @@ async fn herald(runtime: Runtime, providers: Arc<Providers>, changes: broadcast:
                     let status = runtime.list().into_iter().find(|status| status.name == *name);
                     status.map(Change::Plugin)
                 }
-                Err(RecvError::Lagged(_)) => None,
+                Err(RecvError::Lagged(missed)) => Some(Change::Missed(missed)),
                 Err(RecvError::Closed) => return,
             },
             state = sources.recv() => match state {
                 Ok(state) => Some(Change::Source(state)),
-                Err(RecvError::Lagged(_)) => None,
+                Err(RecvError::Lagged(missed)) => Some(Change::Missed(missed)),
                 Err(RecvError::Closed) => return,
             },
         };
@@ -244,5 +256,28 @@ impl homeagent_gateway::Keeper for Keeper {
 
     async fn stop(&self) {
         Keeper::stop(self).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use homeagent_gateway::Keeper as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_start_that_panics_leaves_an_agent_that_is_stopped() {
+        let home = tempfile::tempdir().expect("a folder");
+        let keeper = Keeper::new(home.path().to_owned(), Stores::open(home.path()).expect("new stores"));
+        let starts = keeper.clone();
+        let (tell, told) = tokio::sync::oneshot::channel();
+        let start = tokio::spawn(async move {
+            let _starting = Starting::begin(&starts.inner);
+            tell.send(starts.phase()).expect("somebody listens");
+            panic!("as a part might");
+        });
+        assert_eq!(told.await.expect("it was told"), Phase::Start);
+        start.await.expect_err("it panics");
+        assert_eq!(keeper.phase(), Phase::Stopped);
     }
 }

@@ -5,9 +5,17 @@ mod daemon;
 mod keeper;
 mod lock;
 mod logging;
+mod meters;
 mod monitor;
 mod stores;
+
+use std::io::Write as _;
 
 pub use crate::daemon::{Daemon, StartError};
 pub use crate::keeper::AgentError;
 pub use crate::lock::LockError;
+
+/// Says a sentence on the standard error. Whoever has closed it does not get it.
+pub fn complain(sentence: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{sentence}");
+}

@@ -15,12 +15,12 @@ pub(crate) struct HomeLock {
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
     /// A daemon runs on it.
-    #[error("homed runs on {home} already (process {pid}); talk to it with waiter, or stop it with: kill {pid}", home = home.display())]
+    #[error("homed runs on {home} already{whom}", home = home.display(), whom = whom(pid.as_deref()))]
     Taken {
         /// The data folder.
         home: PathBuf,
-        /// The daemon's process.
-        pid: String,
+        /// The daemon's process, where it has written it down.
+        pid: Option<String>,
     },
     /// The lock's file.
     #[error("{path} can't be used: {source}; see that the home folder belongs to you, is writable and has room", path = path.display())]
@@ -30,6 +30,13 @@ pub enum LockError {
         /// What the operating system said.
         source: io::Error,
     },
+}
+
+fn whom(pid: Option<&str>) -> String {
+    match pid {
+        Some(pid) => format!(" (process {pid}); talk to it with waiter, or stop it with: kill {pid}"),
+        None => "; talk to it with waiter, whose status names its process".to_owned(),
+    }
 }
 
 impl HomeLock {
@@ -45,7 +52,7 @@ impl HomeLock {
                 file.read_to_string(&mut pid).map_err(failed)?;
                 let pid = pid.trim();
                 // The other one has the lock and may not have written its number yet.
-                let pid = if pid.is_empty() { "unknown" } else { pid }.to_owned();
+                let pid = (!pid.is_empty()).then(|| pid.to_owned());
                 return Err(LockError::Taken { home: home.to_owned(), pid });
             }
             Err(TryLockError::Error(source)) => return Err(failed(source)),
@@ -62,6 +69,8 @@ impl HomeLock {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
@@ -70,6 +79,9 @@ mod tests {
         let first = HomeLock::take(home.path()).expect("nobody has it");
         let refused = HomeLock::take(home.path()).expect_err("the first has it").to_string();
         assert!(refused.contains(&format!("process {}", std::process::id())), "{refused}");
+        fs::write(home.path().join("homed.lock"), "").expect("it is ours");
+        let refused = HomeLock::take(home.path()).expect_err("the first has it").to_string();
+        assert!(refused.contains("waiter") && !refused.contains("kill"), "{refused}");
         drop(first);
         HomeLock::take(home.path()).expect("the first is gone");
     }

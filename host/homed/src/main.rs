@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
-use homeagent_homed::{Daemon, StartError};
+use homeagent_homed::{Daemon, StartError, complain};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// One companion agent for a home.
@@ -45,7 +45,7 @@ fn main() -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
-            eprintln!("homed can't start: {error}");
+            complain(&format!("homed can't start: {error}"));
             return ExitCode::FAILURE;
         }
     };
@@ -53,9 +53,9 @@ fn main() -> ExitCode {
     // A thread that still waits for the terminal is not waited for.
     runtime.shutdown_background();
     match outcome {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
-            eprintln!("homed can't start: {error}");
+            complain(&format!("homed can't start: {error}"));
             ExitCode::FAILURE
         }
     }
@@ -75,14 +75,19 @@ fn merged(inner: Run, outer: Run) -> Run {
     Run { home: inner.home.or(outer.home), listen: inner.listen.or(outer.listen) }
 }
 
-async fn serve(run: Run, chat: bool) -> Result<(), StartError> {
+async fn serve(run: Run, chat: bool) -> Result<ExitCode, StartError> {
     let home = run.home.or_else(homeagent_home::default_home).ok_or(StartError::NoHome)?;
-    // In a chat, Ctrl-C is the chat's: it stops a turn.
-    let stopped = stop_signal(!chat);
-    let mut stopped = std::pin::pin!(stopped);
+    let mut signals = Signals::catch();
+    let mut starting = std::pin::pin!(Daemon::start(&home, run.listen, chat));
     let daemon = tokio::select! {
-        started = Daemon::start(&home, run.listen, chat) => started?,
-        () = &mut stopped => return Ok(()),
+        started = &mut starting => started?,
+        () = signals.any() => {
+            // What has begun is taken apart in order, so it is waited for.
+            return tokio::select! {
+                started = &mut starting => Ok(stop(started?, &mut signals).await),
+                () = signals.any() => Ok(at_once()),
+            };
+        }
     };
     let mut stdout = std::io::stdout();
     // Whoever waits for the line may have gone; the daemon serves all the same.
@@ -91,43 +96,79 @@ async fn serve(run: Run, chat: bool) -> Result<(), StartError> {
         tokio::select! {
             talked = homeagent_waiter::chat(&home) => {
                 if let Err(failure) = talked {
-                    eprintln!("{}", failure.sentence());
+                    complain(&failure.sentence());
                 }
             }
-            () = &mut stopped => {}
+            // Ctrl-C is the chat's now: it stops a turn.
+            () = signals.other_than_interrupt() => {}
         }
     } else {
         tokio::select! {
-            () = daemon.adopt_source() => stopped.await,
-            () = &mut stopped => {}
+            () = daemon.adopt_source() => signals.any().await,
+            () = signals.any() => {}
         }
     }
-    daemon.stop().await;
-    Ok(())
+    Ok(stop(daemon, &mut signals).await)
 }
 
-/// Resolves at the first SIGTERM, or SIGINT where that means the daemon. The handlers are set up at once, so that no
-/// signal is missed meanwhile.
-fn stop_signal(interrupt_too: bool) -> impl Future<Output = ()> {
-    let terminate = signal(SignalKind::terminate());
-    let interrupt = interrupt_too.then(|| signal(SignalKind::interrupt()));
-    async move {
+/// Stops in order, or at the next signal at once.
+async fn stop(daemon: Daemon, signals: &mut Signals) -> ExitCode {
+    tokio::select! {
+        () = daemon.stop() => ExitCode::SUCCESS,
+        () = signals.any() => at_once(),
+    }
+}
+
+/// The end that a second signal asks for. Nothing that was acknowledged is lost: it is as if the daemon had been killed.
+fn at_once() -> ExitCode {
+    complain("homed ends at once, without waiting for what it was doing");
+    ExitCode::FAILURE
+}
+
+/// The signals that end the daemon. They are caught from the beginning on, so that none is missed meanwhile.
+struct Signals {
+    terminate: Option<Signal>,
+    hangup: Option<Signal>,
+    interrupt: Option<Signal>,
+}
+
+impl Signals {
+    fn catch() -> Self {
+        let one = |kind| {
+            let caught = signal(kind);
+            caught.inspect_err(|error| complain(&format!("a signal can't be caught: {error}"))).ok()
+        };
+        Self {
+            terminate: one(SignalKind::terminate()),
+            hangup: one(SignalKind::hangup()),
+            interrupt: one(SignalKind::interrupt()),
+        }
+    }
+
+    /// The next of them. Cancel-safe.
+    async fn any(&mut self) {
         tokio::select! {
-            () = caught(Some(terminate)) => {}
-            () = caught(interrupt) => {}
+            () = next(&mut self.terminate) => {}
+            () = next(&mut self.hangup) => {}
+            () = next(&mut self.interrupt) => {}
+        }
+    }
+
+    /// The same, where Ctrl-C means something else. What came of it meanwhile is forgotten.
+    async fn other_than_interrupt(&mut self) {
+        loop {
+            tokio::select! {
+                () = next(&mut self.terminate) => return,
+                () = next(&mut self.hangup) => return,
+                () = next(&mut self.interrupt) => {}
+            }
         }
     }
 }
 
-async fn caught(signal: Option<std::io::Result<Signal>>) {
+async fn next(signal: &mut Option<Signal>) {
     match signal {
-        Some(Ok(mut signal)) => {
-            signal.recv().await;
-        }
-        Some(Err(error)) => {
-            tracing::warn!(%error, "a signal can't be caught; the daemon has to be killed");
-            std::future::pending::<()>().await;
-        }
+        Some(signal) => drop(signal.recv().await),
         None => std::future::pending().await,
     }
 }

@@ -40,4 +40,17 @@ impl Stores {
             tracing::warn!("{remark}");
         }
     }
+
+    /// Looks through the database for damage and logs what there is, on a thread of its own: it may take seconds, and
+    /// what is whole is served meanwhile.
+    pub(crate) fn look_for_damage(&self) {
+        let database = self.database.clone();
+        let look = move || match database.damage() {
+            Ok(findings) => findings.iter().for_each(|finding| tracing::error!("{finding}")),
+            Err(error) => tracing::error!("{error}"),
+        };
+        if let Err(error) = std::thread::Builder::new().name("damage".to_owned()).spawn(look) {
+            tracing::warn!(%error, "the database could not be looked through for damage");
+        }
+    }
 }

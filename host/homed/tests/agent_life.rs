@@ -31,7 +31,8 @@ async fn post(home: &Path, path: &str, body: &str) -> String {
     let (mut sender, connection) =
         hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.expect("homed speaks HTTP");
     let driver = tokio::spawn(connection);
-    let request = Request::builder().method(Method::POST).uri(format!("/api/v1/{path}")).header("host", "localhost");
+    let request = Request::builder().method(Method::POST).uri(format!("/api/v1/{path}"));
+    let request = request.header("host", "localhost").header("content-type", "application/json");
     let request = request.body(Full::new(Bytes::copy_from_slice(body.as_bytes()))).expect("a valid request");
     let response = sender.send_request(request).await.expect("homed answers");
     let ok = response.status().is_success();

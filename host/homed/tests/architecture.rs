@@ -87,6 +87,7 @@ fn each_part_knows_only_what_is_its_own() {
         ("rusqlite", &["homeagent-settings", "homeagent-journal"]),
         ("reqwest", &["homeagent-providers"]),
         ("axum", &["homeagent-gateway"]),
+        ("metrics-exporter-prometheus", &["homed"]),
         ("wit-bindgen", &["homeagent-sdk"]),
     ];
     for (folder, manifest) in manifests() {
@@ -117,6 +118,49 @@ fn every_member_opts_into_the_lints() {
     for (folder, manifest) in manifests() {
         let opted = manifest.get("lints").and_then(|lints| lints.get("workspace")).and_then(toml::Value::as_bool);
         assert_eq!(opted, Some(true), "{folder}/Cargo.toml needs [lints] workspace = true");
+    }
+}
+
+/// What the wall clock says is recorded, shown, and taken as the day; how long something takes or waits is told by a clock
+/// that does not jump.
+#[test]
+fn the_wall_clock_is_read_in_few_places() {
+    let known = [
+        // The times that are shown.
+        "host/types/src/lib.rs",
+        // The times of what is recorded.
+        "host/journal/src/writer.rs",
+        // What the model is told.
+        "host/agent/src/prompt.rs",
+        // Which day's file a line goes to.
+        "host/homed/src/logging/files.rs",
+        // A date in a vendor's answer that has no date of its own.
+        "host/providers/src/chain/retry_after.rs",
+    ];
+    let mut found = Vec::new();
+    for entry in fs::read_dir(workspace().join("host")).expect("there is a host") {
+        let sources = entry.expect("an entry").path().join("src");
+        if sources.is_dir() {
+            readers_of_the_wall_clock(&sources, &mut found);
+        }
+    }
+    found.sort();
+    let mut known = known.map(|path| workspace().join(path));
+    known.sort();
+    assert_eq!(found, known);
+}
+
+fn readers_of_the_wall_clock(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("it can be listed") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            readers_of_the_wall_clock(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = fs::read_to_string(&path).expect("it is text");
+            if ["SystemTime::now", "Timestamp::now", "Zoned::now"].iter().any(|reading| text.contains(reading)) {
+                found.push(path);
+            }
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //! does where nobody says otherwise, would let its callers wait for a second file to be on the disk.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -31,16 +32,18 @@ impl Checkpointer {
     pub(crate) fn start(database: &Database, writer: &mut Connection) -> Result<Self, JournalError> {
         let connection = database.writer()?;
         let (asked, requests) = sync_channel(1);
+        let moving = Arc::new(Mutex::new(()));
+        let by_commit = Arc::clone(&moving);
         writer
             .wal_hook(Some(move |log: &mut Wal, pages| {
-                tend(log, pages, &asked);
+                tend(log, pages, &asked, &by_commit);
                 // The commit has happened, whatever becomes of the log.
                 Ok(())
             }))
             .map_err(|source| database.error("opening the journal", source))?;
         let thread = std::thread::Builder::new()
             .name("journal-log".to_owned())
-            .spawn(move || run(&connection, &requests))
+            .spawn(move || run(&connection, &requests, &moving))
             .map_err(|source| JournalError::Thread { source })?;
         Ok(Self { thread })
     }
@@ -58,24 +61,29 @@ impl Checkpointer {
 }
 
 /// Sees after each commit to it that the log does not grow on.
-fn tend(log: &mut Wal, pages: i32, asked: &SyncSender<()>) {
+fn tend(log: &mut Wal, pages: i32, asked: &SyncSender<()>, moving: &Mutex<()>) {
     if pages >= PAGES {
         // One request is enough, and without the thread there is the other limit.
         let _ = asked.try_send(());
     }
-    if pages >= MOST_PAGES
-        && let Err(error) = log.checkpoint()
-    {
-        tracing::debug!(pages, %error, "the journal's log is long and can't be moved now");
+    if pages >= MOST_PAGES {
+        // While the thread is at it SQLite would refuse, and the log would grow on.
+        let _alone = moving.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = log.checkpoint() {
+            tracing::debug!(pages, %error, "the journal's log is long and can't be moved now");
+        }
     }
 }
 
-fn run(connection: &Connection, requests: &Receiver<()>) {
+fn run(connection: &Connection, requests: &Receiver<()>, moving: &Mutex<()>) {
     while requests.recv().is_ok() {
         // PASSIVE waits for nobody, and nobody for it.
-        let moved = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
-            Ok((row.get::<_, i64>("log")?, row.get::<_, i64>("checkpointed")?))
-        });
+        let moved = {
+            let _alone = moving.lock().unwrap_or_else(PoisonError::into_inner);
+            connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
+                Ok((row.get::<_, i64>("log")?, row.get::<_, i64>("checkpointed")?))
+            })
+        };
         match moved {
             Ok((pages, moved)) => tracing::debug!(pages, moved, "the journal's log is moved into the database"),
             Err(error) => {

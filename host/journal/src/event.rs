@@ -1,7 +1,7 @@
 //! Events: what kinds there are, and how one is written and read.
 
 use rusqlite::types::Type;
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, Row, Rows, params};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -210,6 +210,28 @@ impl Event {
             payload: serde_json::from_str(&payload).map_err(|error| damaged(8, error.into()))?,
         })
     }
+}
+
+/// All rows that can be read. One that holds what can't be is left out, and so is kept from nobody else: it stays in the
+/// file as it is, and the log names it.
+pub(crate) fn read_rows<T>(
+    mut rows: Rows<'_>,
+    read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
+) -> rusqlite::Result<Vec<T>> {
+    let mut all = Vec::new();
+    while let Some(row) = rows.next()? {
+        match read(row) {
+            Ok(one) => all.push(one),
+            Err(error) => say_damaged(row, &error),
+        }
+    }
+    Ok(all)
+}
+
+/// Names an event that can't be read.
+pub(crate) fn say_damaged(row: &Row<'_>, error: &rusqlite::Error) {
+    let seq = row.get::<_, Seq>(0).ok();
+    tracing::warn!(seq, %error, "an event of the journal is damaged and left out");
 }
 
 /// What every caller of `append` may write, with its effect on inputs and outputs.

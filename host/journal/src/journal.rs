@@ -44,8 +44,21 @@ impl Journal {
     ///
     /// As for [`Journal::append`].
     pub async fn append_all(&self, events: Vec<NewEvent>) -> Result<Vec<Seq>, JournalError> {
-        let work = move |connection: &_| events.iter().map(|event| event::append(connection, event)).collect();
-        self.writer.write("appending events", work).await
+        self.append_gathered(|| events).await
+    }
+
+    /// As [`Journal::append_all`], with events that are asked for when there is a place for them: what `gather` hands out
+    /// is written even if the future is dropped.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Journal::append`].
+    pub async fn append_gathered(&self, gather: impl FnOnce() -> Vec<NewEvent>) -> Result<Vec<Seq>, JournalError> {
+        let work = || {
+            let events = gather();
+            move |connection: &_| events.iter().map(|event| event::append(connection, event)).collect()
+        };
+        self.writer.write_made("appending events", work).await
     }
 
     /// How many pieces of work wait for the writing thread.

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::error::JournalError;
-use crate::event::{self, COLUMNS, Event, EventKind, NewEvent, OUTPUT_ID, Seq};
+use crate::event::{self, COLUMNS, Event, EventKind, NewEvent, OUTPUT_ID, Seq, read_rows};
 use crate::journal::Journal;
 use crate::run::{self, Run, RunStatus};
 use crate::writer::Failure;
@@ -85,10 +85,9 @@ impl Journal {
 
 fn close_outputs(connection: &Connection) -> Result<Vec<UnknownOutput>, Failure> {
     let read = |row: &Row<'_>| Ok(UnknownOutput { queued: Event::read(row)?, output_id: row.get("id")? });
-    let outputs = connection
-        .prepare_cached(&format!("SELECT {COLUMNS}, id FROM open_outputs JOIN events USING (seq) ORDER BY seq"))?
-        .query_map([], read)?
-        .collect::<rusqlite::Result<Vec<_>>>()?;
+    let mut statement = connection
+        .prepare_cached(&format!("SELECT {COLUMNS}, id FROM open_outputs JOIN events USING (seq) ORDER BY seq"))?;
+    let outputs = read_rows(statement.query([])?, read)?;
     for output in &outputs {
         let queued = &output.queued;
         let event = NewEvent {
@@ -142,11 +141,8 @@ fn pending(connection: &Connection) -> Result<Vec<PendingInput>, Failure> {
             payload: event.payload,
         })
     };
-    let inputs = connection
-        .prepare_cached(&format!(
-            "SELECT {COLUMNS}, id FROM inputs JOIN events USING (seq) WHERE state = 'waiting' ORDER BY seq"
-        ))?
-        .query_map([], read)?
-        .collect::<rusqlite::Result<Vec<_>>>()?;
-    Ok(inputs)
+    let mut statement = connection.prepare_cached(&format!(
+        "SELECT {COLUMNS}, id FROM inputs JOIN events USING (seq) WHERE state = 'waiting' ORDER BY seq"
+    ))?;
+    Ok(read_rows(statement.query([])?, read)?)
 }

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::error::JournalError;
-use crate::event::{self, COLUMNS, Event, EventKind, NewEvent, Seq};
+use crate::event::{self, COLUMNS, Event, EventKind, NewEvent, Seq, read_rows};
 use crate::input;
 use crate::journal::Journal;
 use crate::session;
@@ -150,6 +150,26 @@ impl Journal {
             .await
     }
 
+    /// Takes an input into a run that is open already, and appends `events`: all of it, or nothing.
+    ///
+    /// # Errors
+    ///
+    /// A run that is not there or has ended, an input that is not there or does not wait any more, those of
+    /// [`Journal::append`], and what the database answers.
+    pub async fn join_run(&self, run: &str, input: &str, events: Vec<NewEvent>) -> Result<(), JournalError> {
+        let (run, input) = (run.to_owned(), input.to_owned());
+        self.writer
+            .write("taking an input into a run", move |connection| {
+                let found = find(connection, &run)?.ok_or_else(|| JournalError::UnknownRun { run: run.clone() })?;
+                if found.status != RunStatus::Open {
+                    return Err(JournalError::RunEnded { run: found.id, status: found.status }.into());
+                }
+                input::take(connection, &input, &run)?;
+                events.iter().try_for_each(|event| event::append(connection, event).map(drop))
+            })
+            .await
+    }
+
     /// Ends a run, and records that as `run_completed`, or `run_failed` for a failed or cancelled one; `payload` (the
     /// turn's result: rounds, source, usage) is kept in that event under `result`. `before` are events that come before
     /// it: all of it is recorded, or nothing.
@@ -222,10 +242,9 @@ impl Journal {
         let run = run.to_owned();
         self.readers
             .read("reading a run's events", move |connection| {
-                connection
-                    .prepare_cached(&format!("SELECT {COLUMNS} FROM events WHERE run = ?1 ORDER BY seq"))?
-                    .query_map([run], Event::read)?
-                    .collect()
+                let mut statement =
+                    connection.prepare_cached(&format!("SELECT {COLUMNS} FROM events WHERE run = ?1 ORDER BY seq"))?;
+                read_rows(statement.query([run])?, Event::read)
             })
             .await
     }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use crate::error::JournalError;
-use crate::event::{COLUMNS, Event, EventKind, Seq};
+use crate::event::{COLUMNS, Event, EventKind, Seq, read_rows};
 use crate::journal::Journal;
 use crate::writer::{Failure, now_ms};
 
@@ -108,13 +108,11 @@ impl Journal {
         let session = session.to_owned();
         self.readers
             .read("reading a session", move |connection| {
-                connection
-                    .prepare_cached(&format!(
-                        "SELECT {COLUMNS} FROM events
-                         WHERE session = ?1 AND seq >= ?2 AND (NOT ?3 OR hidden = 0) ORDER BY seq LIMIT ?4"
-                    ))?
-                    .query_map(params![session, from_seq, visible_only, limit], Event::read)?
-                    .collect()
+                let mut statement = connection.prepare_cached(&format!(
+                    "SELECT {COLUMNS} FROM events
+                     WHERE session = ?1 AND seq >= ?2 AND (NOT ?3 OR hidden = 0) ORDER BY seq LIMIT ?4"
+                ))?;
+                read_rows(statement.query(params![session, from_seq, visible_only, limit])?, Event::read)
             })
             .await
     }
@@ -132,14 +130,12 @@ impl Journal {
         let conversation = conversation.to_owned();
         self.readers
             .read("reading a conversation's history", move |connection| {
-                let mut events = connection
-                    .prepare_cached(&format!(
-                        "SELECT {COLUMNS} FROM events WHERE session = ({CURRENT})
-                         AND kind IN ('user_message_added', 'assistant_message_added', 'tool_result_recorded')
-                         ORDER BY seq DESC LIMIT ?2"
-                    ))?
-                    .query_map(params![conversation, limit], Event::read)?
-                    .collect::<rusqlite::Result<Vec<Event>>>()?;
+                let mut statement = connection.prepare_cached(&format!(
+                    "SELECT {COLUMNS} FROM events WHERE session = ({CURRENT})
+                     AND kind IN ('user_message_added', 'assistant_message_added', 'tool_result_recorded')
+                     ORDER BY seq DESC LIMIT ?2"
+                ))?;
+                let mut events = read_rows(statement.query(params![conversation, limit])?, Event::read)?;
                 // Newest first still: what stands at the end is the oldest.
                 while events.last().is_some_and(|event| event.kind == EventKind::ToolResultRecorded) {
                     events.pop();

@@ -4,7 +4,7 @@ use rusqlite::{Connection, params};
 use tokio::sync::watch;
 
 use crate::error::JournalError;
-use crate::event::{COLUMNS, Event, EventKind, Seq};
+use crate::event::{COLUMNS, Event, EventKind, Seq, say_damaged};
 use crate::journal::Journal;
 
 /// How many events one reading looks at, at most.
@@ -78,7 +78,7 @@ fn read(connection: &Connection, after: Seq, filter: &EventFilter) -> rusqlite::
                 tail.events.push(event);
             }
             Ok(_) => {}
-            Err(error) => tracing::warn!(seq = tail.reached, %error, "an event of the journal is damaged"),
+            Err(error) => say_damaged(row, &error),
         }
     }
     Ok(tail)

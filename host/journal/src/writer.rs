@@ -1,7 +1,7 @@
 //! The writing thread. It owns the only connection that writes the journal, and commits in groups: whatever waits when
 //! it comes back from a commit goes into the next one together.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use homeagent_settings::{Database, DatabaseError};
 use rusqlite::Connection;
@@ -10,6 +10,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::checkpoint::Checkpointer;
 use crate::error::JournalError;
 use crate::event::Seq;
+use crate::meters::Meters;
 
 /// How many jobs may wait; then callers wait for their turn to queue.
 const QUEUE: usize = 1024;
@@ -147,9 +148,23 @@ impl Writer {
         T: Send + 'static,
         F: Fn(&Connection) -> Result<T, Failure> + Send + 'static,
     {
+        self.write_made(doing, || work).await
+    }
+
+    /// The same, with work that is made once there is a place for it: from then on it is done.
+    pub(crate) async fn write_made<T, F>(
+        &self,
+        doing: &'static str,
+        make: impl FnOnce() -> F,
+    ) -> Result<T, JournalError>
+    where
+        T: Send + 'static,
+        F: Fn(&Connection) -> Result<T, Failure> + Send + 'static,
+    {
+        let place = self.queue.reserve().await.map_err(|_| JournalError::Closed)?;
         let (caller, answer) = oneshot::channel();
-        let job = Work { doing, database: self.database.clone(), work, outcome: None, caller };
-        self.queue.send(Command::Write(Box::new(job))).await.map_err(|_| JournalError::Closed)?;
+        let job = Work { doing, database: self.database.clone(), work: make(), outcome: None, caller };
+        place.send(Command::Write(Box::new(job)));
         answer.await.map_err(|_| JournalError::Closed)?
     }
 
@@ -181,6 +196,7 @@ fn run(
     tip: &watch::Sender<Seq>,
     checkpointer: Checkpointer,
 ) {
+    let meters = Meters::new();
     let mut closers = Vec::new();
     while let Some(first) = commands.blocking_recv() {
         let mut next = Some(first);
@@ -196,7 +212,7 @@ fn run(
             }
             next = if group.len() < LARGEST_GROUP { commands.try_recv().ok() } else { None };
         }
-        commit(&connection, database, tip, group);
+        commit(&connection, database, tip, &meters, group);
     }
     checkpointer.end(&mut connection);
     // Best effort: a reader that is still at work keeps the log, which is then read at the next start.
@@ -212,19 +228,31 @@ fn run(
 }
 
 /// Tells those who follow the journal how far it goes now.
-fn announce(connection: &Connection, tip: &watch::Sender<Seq>) {
+fn announce(connection: &Connection, tip: &watch::Sender<Seq>, meters: &Meters) {
     match last_seq(connection) {
-        Ok(last) => drop(tip.send_if_modified(|known| std::mem::replace(known, last) != last)),
+        Ok(last) => {
+            // Places only grow, by one for each event.
+            meters.events(last - *tip.borrow());
+            tip.send_if_modified(|known| std::mem::replace(known, last) != last);
+        }
         // They are told by the next commit.
         Err(error) => tracing::warn!(%error, "the journal's end can't be read"),
     }
 }
 
-fn commit(connection: &Connection, database: &Database, tip: &watch::Sender<Seq>, mut group: Vec<Box<dyn Job>>) {
+fn commit(
+    connection: &Connection,
+    database: &Database,
+    tip: &watch::Sender<Seq>,
+    meters: &Meters,
+    mut group: Vec<Box<dyn Job>>,
+) {
     if group.is_empty() {
         return;
     }
+    let begun = Instant::now();
     let outcome = transaction(connection, database, &mut group);
+    meters.commit(outcome.is_ok(), begun.elapsed());
     if let Err(error) = &outcome {
         tracing::warn!(jobs = group.len(), %error, "journal commit failed");
         if !connection.is_autocommit() {
@@ -234,13 +262,13 @@ fn commit(connection: &Connection, database: &Database, tip: &watch::Sender<Seq>
         // One job too big for what is left of the disk must not take the small ones with it.
         if matches!(error, DatabaseError::DiskFull { .. } | DatabaseError::Disk { .. }) && group.len() > 1 {
             for job in group {
-                commit(connection, database, tip, vec![job]);
+                commit(connection, database, tip, meters, vec![job]);
             }
             return;
         }
     }
     // First of all: whoever knows that an event is on the disk finds it behind the tip.
-    announce(connection, tip);
+    announce(connection, tip, meters);
     for job in group {
         job.answer(outcome.clone());
     }

@@ -25,6 +25,7 @@ use self::attempt::{Caller, Route, failure};
 use self::show::Show;
 use self::standing::{Admission, Standings};
 use crate::assembler::AnswerLimits;
+use crate::meters::ModelCall;
 use crate::transport::{Transport, TransportError};
 
 pub use self::standing::{SourceStanding, SourceState};
@@ -209,7 +210,10 @@ impl Providers {
             output_tokens = tracing::field::Empty,
             outcome = tracing::field::Empty,
         );
+        let call = ModelCall::begin(name);
+        show.times(call.first_piece());
         let answer = self.caller().ask(route, request, show).instrument(span.clone()).await;
+        call.end(&answer);
         let usage = answer.usage.unwrap_or_default();
         let outcome = answer.error.as_ref().map_or("answered", |failure| failure.class.as_str());
         span.record("input_tokens", usage.input).record("output_tokens", usage.output).record("outcome", outcome);

@@ -10,9 +10,11 @@ mod case;
 mod chain;
 pub mod discovery;
 pub mod framing;
+mod meters;
 mod replay;
 pub mod transport;
 
 pub use case::CaseAnswer;
 pub use chain::{Policy, Providers, REHEARSAL, SourceStanding, SourceState};
+pub use meters::describe as describe_metrics;
 pub use replay::try_adapter;

@@ -39,7 +39,7 @@ impl Default for Timeouts {
 
 /// The client can't be set up.
 #[derive(Debug, thiserror::Error)]
-#[error("the HTTP client for model sources can't be set up")]
+#[error("the HTTP client can't be set up")]
 pub struct TransportError(#[source] Box<dyn std::error::Error + Send + Sync>);
 
 /// The client that all sources share. It keeps connections open between calls.

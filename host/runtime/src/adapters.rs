@@ -109,6 +109,11 @@ impl AdapterShelf {
         Some(PluginStatus { state: "unloaded".to_owned(), ..adapter.status() })
     }
 
+    /// What is kept of an adapter that is loaded.
+    pub(crate) fn core(&self, name: &str) -> Option<Arc<SlotCore>> {
+        self.find(name).map(|loaded| Arc::clone(&loaded.core))
+    }
+
     pub(crate) fn status(&self) -> Vec<PluginStatus> {
         let loaded = self.loaded.read().unwrap_or_else(PoisonError::into_inner);
         loaded.values().map(|adapter| adapter.status()).collect()
@@ -130,7 +135,10 @@ impl AdapterShelf {
         let (pre, describing) = (pre.clone(), Arc::clone(core));
         let task = self.guests.spawn(async move {
             let adapter = pre.instantiate_async(&mut store).await;
-            let adapter = adapter.map_err(|trap| describe_trap(&describing, "instantiation", &trap, None))?;
+            let adapter = adapter.map_err(|trap| {
+                describing.meters.trapped();
+                describe_trap(&describing, "instantiation", &trap, None)
+            })?;
             Ok::<_, String>(Box::new(Live { store, adapter }))
         });
         let live = within(task).await?.map_err(CallError::Other)?;
@@ -154,7 +162,9 @@ impl Adapters for AdapterShelf {
             return Err(CallError::NotFound(format!("there is no adapter {name}; there are {known}")));
         };
         loaded.core.calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        Ok(Box::new(self.session(&loaded.pre, &loaded.core, &loaded.package).await?))
+        let opened = self.session(&loaded.pre, &loaded.core, &loaded.package).await;
+        loaded.core.meters.called(opened.as_ref().err());
+        Ok(Box::new(opened?))
     }
 }
 
@@ -188,6 +198,7 @@ macro_rules! step {
             match called {
                 Ok(value) => Ok((value, live)),
                 Err(trap) => {
+                    core.meters.trapped();
                     let refusal = live.store.data_mut().take_refusal();
                     Err(describe_trap(&core, concat!("adapter.", $export), &trap, refusal))
                 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, RwLock};
 
-use homeagent_settings::Grants;
-use serde_json::json;
+use homeagent_settings::{DatabaseError, Grants};
+use homeagent_types::CallError;
 
 /// The grants of one plugin.
 #[derive(Clone)]
@@ -35,11 +35,7 @@ impl GrantTable {
     pub(crate) fn allows(&self, capability: &str) -> bool {
         let asked = self.asked.read().unwrap_or_else(std::sync::PoisonError::into_inner);
         // A capability that the package does not ask for is not its to use, whatever was granted to an older one.
-        asked.wants.contains(capability)
-            && match self.stored.detail(&self.plugin, capability) {
-                Some(detail) => detail.get("revoked").is_none(),
-                None => asked.bundled,
-            }
+        asked.wants.contains(capability) && self.stored.decided(&self.plugin, capability).unwrap_or(asked.bundled)
     }
 
     /// The capabilities asked for, split into granted and missing.
@@ -51,12 +47,25 @@ impl GrantTable {
         wants.into_iter().partition(|capability| self.allows(capability))
     }
 
-    pub(crate) fn grant(&self, capability: &str) -> Result<(), String> {
-        self.stored.grant(&self.plugin, capability, json!({})).map_err(|error| error.to_string())
+    pub(crate) async fn grant(&self, capability: &str) -> Result<(), CallError> {
+        self.decide(capability, Grants::grant).await
     }
 
-    /// Kept as a row of its own, so that a bundled plugin does not get it back at the next start.
-    pub(crate) fn revoke(&self, capability: &str) -> Result<(), String> {
-        self.stored.grant(&self.plugin, capability, json!({ "revoked": true })).map_err(|error| error.to_string())
+    pub(crate) async fn revoke(&self, capability: &str) -> Result<(), CallError> {
+        self.decide(capability, Grants::revoke).await
+    }
+
+    /// Away from the workers: the disk may take its time.
+    async fn decide(
+        &self,
+        capability: &str,
+        decide: fn(&Grants, &str, &str) -> Result<(), DatabaseError>,
+    ) -> Result<(), CallError> {
+        let (stored, plugin, capability) = (self.stored.clone(), self.plugin.clone(), capability.to_owned());
+        let decided = tokio::task::spawn_blocking(move || decide(&stored, &plugin, &capability)).await;
+        match decided {
+            Ok(decided) => decided.map_err(|error| CallError::NotStored(error.to_string())),
+            Err(_) => Err(CallError::Other("storing the grant broke off; the log says more".to_owned())),
+        }
     }
 }

@@ -16,6 +16,7 @@ mod host;
 mod inspect;
 mod instance;
 mod manifest;
+mod meters;
 mod package;
 mod registrations;
 mod runtime;
@@ -26,5 +27,6 @@ mod stdio;
 
 pub use error::{PackageError, RuntimeError};
 pub use manifest::{CAPABILITIES, Code, Limits, Manifest, is_capability};
+pub use meters::describe as describe_metrics;
 pub use package::Bundled;
 pub use runtime::{Parts, Runtime};

@@ -116,9 +116,7 @@ impl Manifest {
     /// When it is not TOML, has unknown or missing keys, or a value that can't be.
     pub fn parse(place: &str, text: &str) -> Result<Self, PackageError> {
         let refuse = |reason: String| PackageError::Manifest { plugin: place.to_owned(), reason };
-        if text.len() as u64 > LARGEST_MANIFEST {
-            return Err(refuse(format!("it has more than {LARGEST_MANIFEST} bytes")));
-        }
+        check_size(place, text.len())?;
         // Some editors begin a file with a byte order mark.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let not_toml = |error: toml::de::Error| refuse(narrow(&error.to_string()));
@@ -162,6 +160,15 @@ impl Manifest {
             settings,
         })
     }
+}
+
+/// Fails where a manifest of so many bytes is not read.
+pub(crate) fn check_size(place: &str, bytes: usize) -> Result<(), PackageError> {
+    if bytes as u64 <= LARGEST_MANIFEST {
+        return Ok(());
+    }
+    let reason = format!("it has more than {LARGEST_MANIFEST} bytes");
+    Err(PackageError::Manifest { plugin: place.to_owned(), reason })
 }
 
 /// Whether there is a capability of this name.

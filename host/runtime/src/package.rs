@@ -15,7 +15,7 @@ use wasmtime::component::{Component, InstancePre, Linker};
 use crate::cache::CodeCache;
 use crate::engine::ComponentEngine;
 use crate::instance::InstanceState;
-use crate::manifest::{Code, LARGEST_MANIFEST, Manifest};
+use crate::manifest::{self, Code, LARGEST_MANIFEST, Manifest};
 use crate::script::{Interpreter, Script};
 use crate::slot::exports::ExportIndices;
 use crate::{PackageError, inspect};
@@ -69,14 +69,17 @@ impl Origin {
             Origin::Bundled(bundled) => Manifest::parse("a bundled package", bundled.manifest),
             Origin::Installed(folder) => {
                 let path = folder.join("plugin.toml");
+                let place = folder.display().to_string();
                 let bytes = read_bounded(&path, LARGEST_MANIFEST)?;
+                // Before its text is looked at: what was read of a longer one may end inside a character.
+                manifest::check_size(&place, bytes.len())?;
                 let text = String::from_utf8(bytes).map_err(|error| {
                     let good = error.utf8_error().valid_up_to();
                     let line = error.as_bytes()[..good].iter().filter(|&&byte| byte == b'\n').count() + 1;
                     let source = io::Error::other(format!("line {line} is not UTF-8; save it as UTF-8"));
                     PackageError::Unreadable { path, source }
                 })?;
-                Manifest::parse(&folder.display().to_string(), &text)
+                Manifest::parse(&place, &text)
             }
         }
     }

@@ -466,7 +466,12 @@ impl PluginAdmin for Runtime {
     async fn reload(&self, name: &str) -> Result<PluginStatus, CallError> {
         let _one_at_a_time = self.inner.changing.lock().await;
         let origin = self.inner.find(name)?;
-        if let Err(error) = self.inner.load(&origin).await {
+        let replaced = self.inner.slot(name).map(|slot| slot.core).or_else(|| self.inner.adapters.core(name));
+        let loaded = self.inner.load(&origin).await;
+        if let Some(core) = replaced {
+            core.meters.swapped(loaded.is_ok());
+        }
+        if let Err(error) = loaded {
             if self.inner.slot(name).is_none() {
                 self.inner.refuse(name, &origin, &error);
             }
@@ -496,6 +501,7 @@ impl PluginAdmin for Runtime {
                 self.inner.idle.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), status);
             }
         }
+        self.inner.services.settings.withdraw_plugin(name);
         self.inner.services.changed(name);
         tracing::info!(plugin = %name, "unloaded");
         Ok(())
@@ -503,9 +509,9 @@ impl PluginAdmin for Runtime {
 
     async fn grant(&self, name: &str, capability: &str) -> Result<(), CallError> {
         let grants = self.inner.grants(name, capability)?;
-        grants.grant(capability).map_err(CallError::Other)?;
+        grants.grant(capability).await?;
         if let Err(reason) = self.inner.services.registrations.clash(name) {
-            grants.revoke(capability).map_err(CallError::Other)?;
+            grants.revoke(capability).await?;
             return Err(CallError::Invalid(reason));
         }
         self.inner.services.registrations.refresh();
@@ -513,7 +519,7 @@ impl PluginAdmin for Runtime {
     }
 
     async fn revoke(&self, name: &str, capability: &str) -> Result<(), CallError> {
-        self.inner.grants(name, capability)?.revoke(capability).map_err(CallError::Other)?;
+        self.inner.grants(name, capability)?.revoke(capability).await?;
         self.inner.services.registrations.refresh();
         Ok(())
     }

@@ -1,10 +1,9 @@
 //! Which role a person of a channel has. Only the owner makes bindings; what a platform says about a person makes none.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockWriteGuard};
 
 use rusqlite::params;
-use serde::Serialize;
 
 use crate::database::{Database, DatabaseError};
 
@@ -36,23 +35,13 @@ pub enum BindingError {
     Database(#[from] DatabaseError),
 }
 
-/// A person and their role.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Binding {
-    /// The channel's namespace, `qq`.
-    pub namespace: String,
-    /// The user id there.
-    pub user: String,
-    /// One of [`ROLES`].
-    pub role: String,
-}
-
 /// The role bindings. Clones share them.
 #[derive(Clone)]
 pub struct Bindings {
     database: Database,
-    /// (namespace, user) -> role. The lock is held over the write to the disk, so that both agree.
+    /// (namespace, user) -> role. Changed under `writing`, once the disk has it.
     known: Arc<RwLock<BTreeMap<(String, String), String>>>,
+    writing: Arc<Mutex<()>>,
 }
 
 impl Bindings {
@@ -82,7 +71,7 @@ impl Bindings {
             }
             sound
         });
-        Ok(Self { database: database.clone(), known: Arc::new(RwLock::new(known)) })
+        Ok(Self { database: database.clone(), known: Arc::new(RwLock::new(known)), writing: Arc::default() })
     }
 
     /// The role of a person, `None` for a stranger. Answered from memory.
@@ -104,7 +93,7 @@ impl Bindings {
         if namespace.is_empty() || user.is_empty() {
             return Err(BindingError::Nobody);
         }
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         self.database.write("binding a person to a role", |transaction| {
             transaction.execute(
                 "INSERT INTO bindings (namespace, user, role) VALUES (?1, ?2, ?3)
@@ -112,7 +101,7 @@ impl Bindings {
                 params![namespace, user, role],
             )
         })?;
-        known.insert((namespace.to_owned(), user.to_owned()), role.to_owned());
+        self.known_mut().insert((namespace.to_owned(), user.to_owned()), role.to_owned());
         tracing::info!(namespace, user, role, "person bound");
         Ok(())
     }
@@ -123,24 +112,16 @@ impl Bindings {
     ///
     /// What the database answers.
     pub fn unbind(&self, namespace: &str, user: &str) -> Result<bool, BindingError> {
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let removed = self.database.write("unbinding a person", |transaction| {
             transaction.execute("DELETE FROM bindings WHERE namespace = ?1 AND user = ?2", [namespace, user])
         })?;
-        known.remove(&(namespace.to_owned(), user.to_owned()));
+        self.known_mut().remove(&(namespace.to_owned(), user.to_owned()));
         tracing::info!(namespace, user, "person unbound");
         Ok(removed > 0)
     }
 
-    /// All bindings, sorted by namespace and user.
-    #[must_use]
-    pub fn list(&self) -> Vec<Binding> {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        let binding = |((namespace, user), role): (&(String, String), &String)| Binding {
-            namespace: namespace.clone(),
-            user: user.clone(),
-            role: role.clone(),
-        };
-        known.iter().map(binding).collect()
+    fn known_mut(&self) -> RwLockWriteGuard<'_, BTreeMap<(String, String), String>> {
+        self.known.write().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,12 +1,10 @@
-//! What the user allowed each plugin to do. No row, no right.
+//! What the user allowed each plugin to do, and what they took away.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use rusqlite::params;
-use serde::Serialize;
-use serde_json::Value;
-use tokio::sync::broadcast;
+use serde_json::{Map, Value, json};
 
 use crate::database::{Database, DatabaseError};
 
@@ -17,150 +15,96 @@ const MIGRATIONS: &[&str] = &["CREATE TABLE grants (
     PRIMARY KEY (plugin, capability)
 ) STRICT, WITHOUT ROWID;"];
 
-const CHANGES_KEPT: usize = 64;
-
-/// One capability a plugin was granted.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Grant {
-    /// The plugin's name.
-    pub plugin: String,
-    /// The capability, `http`.
-    pub capability: String,
-    /// How far it goes: hosts, folders, budgets, in the capability's own shape.
-    pub detail: Value,
-}
+/// In the detail of a capability that was taken away.
+const REVOKED: &str = "revoked";
 
 /// The grants. Clones share them.
 #[derive(Clone)]
 pub struct Grants {
     database: Database,
-    /// (plugin, capability) -> detail. The lock is held over the write to the disk, so that both agree.
-    known: Arc<RwLock<BTreeMap<(String, String), Value>>>,
-    changes: broadcast::Sender<Arc<str>>,
+    /// (plugin, capability) -> whether it was given. Changed under `writing`, once the disk has it.
+    known: Arc<RwLock<BTreeMap<(String, String), bool>>>,
+    writing: Arc<Mutex<()>>,
 }
 
 impl Grants {
-    /// Reads all grants. A damaged one counts as not given: see [`Database::take_remarks`].
+    /// Reads what was given and taken away. A damaged row counts as taken away, whichever it was: see
+    /// [`Database::take_remarks`].
     ///
     /// # Errors
     ///
     /// What the database answers.
     pub fn open(database: &Database) -> Result<Self, DatabaseError> {
         database.migrate("grants", MIGRATIONS)?;
-        let rows: Vec<((String, String), String)> = database.read_rows(
+        let rows = database.read_rows(
             "reading the grants",
             "SELECT plugin, capability, detail FROM grants",
-            ("a grant", "grant again what a plugin says it misses (waiter plugin list)"),
-            |row| Ok(((row.get(0)?, row.get(1)?), row.get(2)?)),
+            ("a grant", "look at what each plugin may do (waiter plugin list), and grant or revoke it again"),
+            // A detail that can't be read must not hide whose it is.
+            |row| Ok(((row.get(0)?, row.get(1)?), row.get::<_, String>(2).map_err(|error| error.to_string()))),
         )?;
-        let readable = |((plugin, capability), detail): ((String, String), String)| match serde_json::from_str(&detail)
-        {
-            Ok(detail) => Some(((plugin, capability), detail)),
-            Err(error) => {
+        let known = rows.into_iter().map(|((plugin, capability), detail): ((String, String), _)| {
+            let given = detail.and_then(|detail| is_given(&detail));
+            if let Err(error) = &given {
                 database.remark(format!(
-                    "the stored grant of {capability} to the plugin {plugin} is damaged and not used ({error}); give it \
-                     again with: waiter plugin grant {plugin} {capability}"
+                    "what is stored about {capability} of the plugin {plugin} is damaged ({error}), so the plugin does \
+                     not have it; if it should, give it with: waiter plugin grant {plugin} {capability}"
                 ));
-                None
             }
-        };
-        let known = rows.into_iter().filter_map(readable).collect();
-        let changes = broadcast::Sender::new(CHANGES_KEPT);
-        Ok(Self { database: database.clone(), known: Arc::new(RwLock::new(known)), changes })
+            ((plugin, capability), given.unwrap_or(false))
+        });
+        let known = known.collect();
+        Ok(Self { database: database.clone(), known: Arc::new(RwLock::new(known)), writing: Arc::default() })
     }
 
-    /// Grants a capability, with `detail` in place of an earlier one's.
+    /// Gives a plugin a capability.
     ///
     /// # Errors
     ///
-    /// What the database answers.
-    pub fn grant(&self, plugin: &str, capability: &str, detail: Value) -> Result<(), DatabaseError> {
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        self.database.write("granting a capability", |transaction| {
+    /// What the database answers, and then all is as it was.
+    pub fn grant(&self, plugin: &str, capability: &str) -> Result<(), DatabaseError> {
+        self.decide(plugin, capability, true)
+    }
+
+    /// Takes a capability away. That is kept: [`Grants::decided`] tells it from one that was never given.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Grants::grant`].
+    pub fn revoke(&self, plugin: &str, capability: &str) -> Result<(), DatabaseError> {
+        self.decide(plugin, capability, false)
+    }
+
+    /// Whether the user gave a capability or took it away, `None` where they said nothing. Answered from memory.
+    #[must_use]
+    pub fn decided(&self, plugin: &str, capability: &str) -> Option<bool> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        known.get(&(plugin.to_owned(), capability.to_owned())).copied()
+    }
+
+    fn decide(&self, plugin: &str, capability: &str, given: bool) -> Result<(), DatabaseError> {
+        let (doing, detail) = if given {
+            ("granting a capability", json!({}))
+        } else {
+            ("revoking a capability", json!({ REVOKED: true }))
+        };
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.database.write(doing, |transaction| {
             transaction.execute(
                 "INSERT INTO grants (plugin, capability, detail) VALUES (?1, ?2, ?3)
                  ON CONFLICT (plugin, capability) DO UPDATE SET detail = excluded.detail",
                 params![plugin, capability, detail.to_string()],
             )
         })?;
-        known.insert((plugin.to_owned(), capability.to_owned()), detail);
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        known.insert((plugin.to_owned(), capability.to_owned()), given);
         drop(known);
-        tracing::info!(plugin, capability, "capability granted");
-        self.announce(plugin);
+        tracing::info!(plugin, capability, given, "{doing}");
         Ok(())
     }
+}
 
-    /// Takes a capability away; returns whether it had been granted.
-    ///
-    /// # Errors
-    ///
-    /// What the database answers, and then the grant still stands.
-    pub fn revoke(&self, plugin: &str, capability: &str) -> Result<bool, DatabaseError> {
-        let sql = "DELETE FROM grants WHERE plugin = ?1 AND capability = ?2 RETURNING capability";
-        Ok(self.remove(plugin, sql, &[plugin, capability])? > 0)
-    }
-
-    /// Takes everything away from a plugin, as when it is removed; returns how many grants there were.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Grants::revoke`].
-    pub fn revoke_all(&self, plugin: &str) -> Result<usize, DatabaseError> {
-        self.remove(plugin, "DELETE FROM grants WHERE plugin = ?1 RETURNING capability", &[plugin])
-    }
-
-    /// How far a capability of a plugin goes, `None` if it is not granted. Answered from memory.
-    #[must_use]
-    pub fn detail(&self, plugin: &str, capability: &str) -> Option<Value> {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        known.get(&(plugin.to_owned(), capability.to_owned())).cloned()
-    }
-
-    /// What a plugin was granted, sorted by capability.
-    #[must_use]
-    pub fn list(&self, plugin: &str) -> Vec<Grant> {
-        self.all().into_iter().filter(|grant| grant.plugin == plugin).collect()
-    }
-
-    /// All grants, sorted by plugin and capability.
-    #[must_use]
-    pub fn all(&self) -> Vec<Grant> {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        let grant = |((plugin, capability), detail): (&(String, String), &Value)| Grant {
-            plugin: plugin.clone(),
-            capability: capability.clone(),
-            detail: detail.clone(),
-        };
-        known.iter().map(grant).collect()
-    }
-
-    /// Tells the name of each plugin whose grants change from now on. A receiver that falls behind gets `Lagged` and
-    /// should read all grants again.
-    #[must_use]
-    pub fn subscribe(&self) -> broadcast::Receiver<Arc<str>> {
-        self.changes.subscribe()
-    }
-
-    fn remove(&self, plugin: &str, sql: &str, keys: &[&str]) -> Result<usize, DatabaseError> {
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        let removed = self.database.write("revoking a capability", |transaction| {
-            let mut statement = transaction.prepare(sql)?;
-            let rows = statement.query_map(rusqlite::params_from_iter(keys), |row| row.get(0))?;
-            rows.collect::<rusqlite::Result<Vec<String>>>()
-        })?;
-        for capability in &removed {
-            known.remove(&(plugin.to_owned(), capability.clone()));
-        }
-        drop(known);
-        if !removed.is_empty() {
-            tracing::info!(plugin, capabilities = removed.join(" "), "capabilities revoked");
-            self.announce(plugin);
-        }
-        Ok(removed.len())
-    }
-
-    fn announce(&self, plugin: &str) {
-        // An error only says that nobody listens.
-        let _ = self.changes.send(plugin.into());
-    }
+fn is_given(detail: &str) -> Result<bool, String> {
+    let detail: Map<String, Value> = serde_json::from_str(detail).map_err(|error| error.to_string())?;
+    Ok(!detail.contains_key(REVOKED))
 }

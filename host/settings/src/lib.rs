@@ -14,12 +14,12 @@ mod registry;
 mod secrets;
 mod sources;
 
-pub use bindings::{Binding, BindingError, Bindings, ROLES};
+pub use bindings::{BindingError, Bindings, ROLES};
 pub use database::{Database, DatabaseError};
-pub use grants::{Grant, Grants};
+pub use grants::Grants;
 pub use registry::{
     Applies, Changed, Declaration, DurationUnit, Entry, Fault, Import, ImportError, Kind, Settings, SettingsError,
-    core_declarations, nearest, plugin_prefix,
+    core_declarations, is_base_url, nearest, plugin_prefix,
 };
 pub use secrets::{Secret, Secrets, SecretsError};
 pub use sources::{SourceError, SourceLine, SourceRecord, Sources};

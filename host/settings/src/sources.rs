@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use rusqlite::types::Type;
 use rusqlite::{Connection, Row, params};
 use serde::{Deserialize, Serialize};
-use tokio::sync::broadcast;
 use utoipa::ToSchema;
 
 use crate::database::{Database, DatabaseError};
@@ -23,7 +22,8 @@ const MIGRATIONS: &[&str] = &["CREATE TABLE sources (
     enabled INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;"];
 
-const CHANGES_KEPT: usize = 64;
+/// What no source can be called: its address in the API is another's.
+const RESERVED: &str = "offers";
 
 /// What a source is asked for. Each line has an order of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
@@ -77,7 +77,7 @@ pub struct SourceRecord {
     /// Further options, handed to the adapter.
     #[serde(default)]
     pub options: BTreeMap<String, String>,
-    /// Its place in the line; the lowest is tried first. [`Sources::add`] chooses it.
+    /// Its place in the line; the lowest is tried first. Adding a source chooses it.
     #[serde(default)]
     pub position: i64,
     /// Whether it is tried at all.
@@ -94,6 +94,26 @@ impl SourceRecord {
     #[must_use]
     pub fn key_secret(source: &str) -> String {
         format!("source.{source}.key")
+    }
+
+    /// Whether it can be kept as it is: [`Sources::add`] looks at the same.
+    ///
+    /// # Errors
+    ///
+    /// [`SourceError::BadField`]: a field that is empty, or has blanks or control characters in it;
+    /// [`SourceError::Reserved`].
+    pub fn check(&self) -> Result<(), SourceError> {
+        if self.name == RESERVED {
+            return Err(SourceError::Reserved { name: self.name.clone() });
+        }
+        let fields =
+            [("name", &self.name), ("adapter", &self.adapter), ("base URL", &self.base_url), ("model", &self.model)];
+        for (field, text) in fields {
+            if text.is_empty() || text.chars().any(|c| c.is_whitespace() || c.is_control()) {
+                return Err(SourceError::BadField { name: self.name.clone(), field });
+            }
+        }
+        Ok(())
     }
 }
 
@@ -117,6 +137,12 @@ pub enum SourceError {
         /// Which field.
         field: &'static str,
     },
+    /// The API uses the name for something else.
+    #[error("a source can't be called \"{name}\": that is the name of those that are found; choose another")]
+    Reserved {
+        /// The name.
+        name: String,
+    },
     /// The database failed; the sources are as they were.
     #[error(transparent)]
     Database(#[from] DatabaseError),
@@ -129,7 +155,6 @@ pub struct Sources {
     /// Sorted by line and position. Replaced as a whole under `writing`.
     known: Arc<RwLock<Arc<[SourceRecord]>>>,
     writing: Arc<Mutex<()>>,
-    changes: broadcast::Sender<Arc<str>>,
 }
 
 impl Sources {
@@ -144,12 +169,7 @@ impl Sources {
         for sentence in damaged {
             database.remark(sentence);
         }
-        Ok(Self {
-            database: database.clone(),
-            known: Arc::new(RwLock::new(known.into())),
-            writing: Arc::default(),
-            changes: broadcast::Sender::new(CHANGES_KEPT),
-        })
+        Ok(Self { database: database.clone(), known: Arc::new(RwLock::new(known.into())), writing: Arc::default() })
     }
 
     /// Adds a source at the end of its line, or replaces the one of its name, which keeps its place unless it changes
@@ -157,9 +177,9 @@ impl Sources {
     ///
     /// # Errors
     ///
-    /// [`SourceError::BadField`], and what the database answers.
+    /// Those of [`SourceRecord::check`], and what the database answers.
     pub fn add(&self, record: &SourceRecord) -> Result<(), SourceError> {
-        check(record)?;
+        record.check()?;
         let place = "SELECT COALESCE(
             (SELECT position FROM sources WHERE name = ?1 AND line = ?2),
             (SELECT MAX(position) + 1 FROM sources WHERE line = ?2),
@@ -209,20 +229,6 @@ impl Sources {
         self.change_known("moving a source to the front", name, sql)
     }
 
-    /// Enables or disables a source, which keeps its place.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Sources::remove`].
-    pub fn enable(&self, name: &str, enabled: bool) -> Result<(), SourceError> {
-        let sql = if enabled {
-            "UPDATE sources SET enabled = 1 WHERE name = ?1"
-        } else {
-            "UPDATE sources SET enabled = 0 WHERE name = ?1"
-        };
-        self.change_known("enabling a source", name, sql)
-    }
-
     /// The source of that name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<SourceRecord> {
@@ -239,13 +245,6 @@ impl Sources {
     #[must_use]
     pub fn line(&self, line: SourceLine) -> Vec<SourceRecord> {
         self.list().iter().filter(|record| record.line == line && record.enabled).cloned().collect()
-    }
-
-    /// Tells the name of each source that is added, changed, moved or removed from now on. A receiver that falls behind
-    /// gets `Lagged` and should read the list again.
-    #[must_use]
-    pub fn subscribe(&self) -> broadcast::Receiver<Arc<str>> {
-        self.changes.subscribe()
     }
 
     fn change_known(&self, doing: &'static str, name: &str, sql: &str) -> Result<(), SourceError> {
@@ -269,26 +268,9 @@ impl Sources {
         *self.known.write().unwrap_or_else(PoisonError::into_inner) = all.into();
         if rows > 0 {
             tracing::info!(name, "{doing}");
-            // An error only says that nobody listens.
-            let _ = self.changes.send(name.into());
         }
         Ok(rows)
     }
-}
-
-fn check(record: &SourceRecord) -> Result<(), SourceError> {
-    let fields = [
-        ("name", &record.name),
-        ("adapter", &record.adapter),
-        ("base URL", &record.base_url),
-        ("model", &record.model),
-    ];
-    for (field, text) in fields {
-        if text.is_empty() || text.chars().any(|c| c.is_whitespace() || c.is_control()) {
-            return Err(SourceError::BadField { name: record.name.clone(), field });
-        }
-    }
-    Ok(())
 }
 
 /// The sources in order, and a sentence for each row that is damaged.

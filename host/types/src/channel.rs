@@ -73,7 +73,7 @@ pub enum OutputKind {
     /// Sent by a tool in the middle of a turn.
     Message,
     /// A turn ended without a reply, or an input could not be taken; a code such as `stopped`, `refused`, `failed`,
-    /// `busy`, `shutting-down`.
+    /// `waiting`, `shutting-down`.
     Notice(String),
     /// A kind this version does not know.
     Other(String),

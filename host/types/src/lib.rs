@@ -6,6 +6,7 @@
 pub mod channel;
 pub mod error;
 pub mod input;
+pub mod json;
 pub mod model;
 pub mod plugin;
 pub mod ports;
@@ -17,6 +18,7 @@ pub mod tool;
 pub use channel::{ChannelDefinition, Output, OutputCapabilities, OutputDelta, OutputKind, Receipt, Shown};
 pub use error::{CallError, Denial};
 pub use input::{Accepted, Input, Media, MediaSource, Payload, Submission};
+pub use json::{JsonError, check_json};
 pub use plugin::{Descriptor, Offer, Offers};
 pub use principal::{Audience, Cause, Conversation, Peer, Principal, Role};
 pub use process::ProcessFigures;

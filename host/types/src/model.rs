@@ -258,6 +258,21 @@ pub enum FailureClass {
 }
 
 impl FailureClass {
+    /// Every class.
+    pub const ALL: [Self; 11] = [
+        Self::Auth,
+        Self::Permission,
+        Self::Unfunded,
+        Self::RateLimited,
+        Self::Overloaded,
+        Self::BadRequest,
+        Self::ContextOverflow,
+        Self::Timeout,
+        Self::Network,
+        Self::StreamEndedEarly,
+        Self::Protocol,
+    ];
+
     /// The name as in the contract.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -314,11 +329,12 @@ pub struct Usage {
 
 impl std::ops::AddAssign for Usage {
     fn add_assign(&mut self, more: Self) {
-        self.input += more.input;
-        self.output += more.output;
+        // What vendors count is theirs; a wrong count must not end a turn.
+        self.input = self.input.saturating_add(more.input);
+        self.output = self.output.saturating_add(more.output);
         self.cached = match (self.cached, more.cached) {
             (None, None) => None,
-            (before, more) => Some(before.unwrap_or(0) + more.unwrap_or(0)),
+            (before, more) => Some(before.unwrap_or(0).saturating_add(more.unwrap_or(0))),
         };
     }
 }

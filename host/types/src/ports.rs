@@ -142,6 +142,8 @@ pub enum ToPeer {
     Frame(Frame),
     /// Close it and tell the reason.
     Close(String),
+    /// The slot has given the connection up, for this reason; nothing comes after it.
+    GivenUp(String),
 }
 
 /// A connection that the host holds for a slot. The slot's side stays where it is when the instance is replaced.

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use crate::Meta;
 
-/// A right to act. Ordered: a greater role may do what a lesser one may, except [`Role::Plugin`], which stands lowest.
+/// A right to act. Ordered: a greater role may do what a lesser one may, except `plugin`, which stands lowest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {

@@ -28,7 +28,7 @@ pub struct ToolDefinition {
     pub parameters: serde_json::Value,
     /// What it does to the world.
     pub effect: Effect,
-    /// The least role that may call it; see [`ToolDefinition::least_role`].
+    /// The least role that may call it. Where none is said, a member for what only reads and the owner for the rest.
     pub min_role: Option<Role>,
     /// Keeps nothing between calls.
     pub stateless: bool,
@@ -44,7 +44,7 @@ pub struct ToolDefinition {
 }
 
 impl ToolDefinition {
-    /// The least role that may call it: as declared, else member for what only reads and owner for the rest.
+    /// The least role that may call it, whether declared or not.
     pub fn least_role(&self) -> Role {
         self.min_role.unwrap_or(match self.effect {
             Effect::Read => Role::Member,

@@ -8,6 +8,7 @@ use hyper::header::{CONTENT_TYPE, HOST};
 use hyper::{Method, Request};
 use hyper_util::rt::TokioIo;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tokio::net::UnixStream;
 
@@ -27,21 +28,45 @@ impl Client {
         Self { socket: homeagent_home::socket_path(home) }
     }
 
-    /// A connection to the daemon.
+    /// A connection to the daemon. Dropping it while it waits leaves that to a thread.
     pub(crate) async fn connect(&self) -> Result<UnixStream, Failure> {
-        let connected = homeagent_home::connect(&self.socket).and_then(|stream| {
+        let socket = self.socket.clone();
+        // Where the daemon takes nobody in, the system waits with it.
+        let connecting = tokio::task::spawn_blocking(move || homeagent_home::connect(&socket));
+        let connected = connecting.await.unwrap_or_else(|lost| Err(std::io::Error::other(lost)));
+        let stream = connected.and_then(|stream| {
             stream.set_nonblocking(true)?;
             UnixStream::from_std(stream)
         });
-        connected.map_err(|error| self.unreachable(&error))
+        stream.map_err(|error| self.unreachable(&error))
     }
 
     fn unreachable(&self, why: &dyn std::fmt::Display) -> Failure {
         Failure::Unreachable { socket: self.socket.clone(), why: why.to_string() }
     }
 
-    /// The answer as the daemon wrote it.
+    /// The answer as the daemon wrote it; the body is JSON, or empty.
     pub(crate) async fn raw(&self, method: Method, path: &str, body: impl Into<Bytes>) -> Result<String, Failure> {
+        self.exchange(method, path, "application/json", body.into()).await
+    }
+
+    /// Hands over a body of another type.
+    pub(crate) async fn post_as(
+        &self,
+        media_type: &'static str,
+        path: &str,
+        body: impl Into<Bytes>,
+    ) -> Result<String, Failure> {
+        self.exchange(Method::POST, path, media_type, body.into()).await
+    }
+
+    async fn exchange(
+        &self,
+        method: Method,
+        path: &str,
+        media_type: &'static str,
+        body: Bytes,
+    ) -> Result<String, Failure> {
         let stream = TokioIo::new(self.connect().await?);
         let (mut sender, connection) =
             hyper::client::conn::http1::handshake(stream).await.map_err(|error| self.unreachable(&error))?;
@@ -50,8 +75,8 @@ impl Client {
             .method(method)
             .uri(format!("/api/v1/{path}"))
             .header(HOST, "localhost")
-            .header(CONTENT_TYPE, "application/json")
-            .body(Full::new(body.into()))
+            .header(CONTENT_TYPE, media_type)
+            .body(Full::new(body))
             .map_err(|error| Failure::Failed(format!("the request can't be made: {error}")))?;
         let broke =
             |error: hyper::Error| Failure::Failed(format!("the daemon went away before it had answered: {error}"));
@@ -63,6 +88,16 @@ impl Client {
             return Err(Failure::from_problem(status.as_u16(), &body));
         }
         String::from_utf8(body.into()).map_err(|_| Failure::Failed("the daemon's answer is not UTF-8".to_owned()))
+    }
+
+    /// How many bytes of a body the daemon takes.
+    pub(crate) async fn largest_body(&self) -> Result<u64, Failure> {
+        #[derive(Deserialize)]
+        struct Setting {
+            value: u64,
+        }
+        let setting: Setting = read(&self.get("settings/core.gateway.body_bytes").await?)?;
+        Ok(setting.value)
     }
 
     /// Asks for something.
@@ -78,8 +113,9 @@ impl Client {
 
 /// A name as a part of a path or query.
 pub(crate) fn part(name: &str) -> String {
-    // The two names that mean a folder would change which operation is asked for.
+    // These would change which operation is asked for: two mean a folder, one has an address of its own.
     match name {
+        "offers" => "%6Fffers".to_owned(),
         "." => "%2E".to_owned(),
         ".." => "%2E%2E".to_owned(),
         name => utf8_percent_encode(name, KEPT).to_string(),
@@ -104,6 +140,31 @@ mod tests {
         assert_eq!(part("core.log.level"), "core.log.level");
         assert_eq!(part("../x?y#z"), "..%2Fx%3Fy%23z");
         assert_eq!(part(".."), "%2E%2E");
+        assert_eq!(part("offers"), "%6Fffers");
         assert_eq!(part("天气"), "%E5%A4%A9%E6%B0%94");
+    }
+
+    #[tokio::test]
+    async fn a_daemon_that_takes_nobody_in_holds_up_whoever_waits_for_it_alone() {
+        let home = tempfile::tempdir().expect("a folder");
+        let listener = tokio::net::UnixListener::bind(home.path().join("homed.sock")).expect("it is free");
+        let client = Client::new(home.path());
+        let mut waiting = Vec::new();
+        // A tokio stream does not wait where a connection would.
+        while let Ok(stream) = UnixStream::connect(home.path().join("homed.sock")).await {
+            waiting.push(stream);
+        }
+        let mut connecting = std::pin::pin!(client.connect());
+        let moment = std::time::Duration::from_millis(10);
+        tokio::time::timeout(moment, &mut connecting).await.expect_err("nobody takes it in");
+        let taking = async {
+            loop {
+                listener.accept().await.expect("one waits");
+            }
+        };
+        tokio::select! {
+            connected = connecting => drop(connected.expect("it is taken in")),
+            () = taking => {}
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The commands: what each asks the daemon for, and how its answer is shown.
 
-use std::io::{IsTerminal as _, Read as _};
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use hyper::Method;
@@ -12,8 +12,7 @@ use crate::args::{Adapter, Agent, Args, Command, Language, NewSource, Plugin, Ru
 use crate::client::{Client, part, read};
 use crate::failure::Failure;
 use crate::plain::{plain, plain_json};
-use crate::terminal::Hush;
-use crate::{chat, complain, pack, print, show, templates};
+use crate::{chat, complain, pack, print, show, stdin, templates};
 
 const FAILED: u8 = 1;
 
@@ -29,8 +28,13 @@ pub(crate) async fn run(args: Args) -> Result<u8, Failure> {
         return chat::run(&home, args.conversation, args.json).await;
     };
     let desk = Desk { client: Client::new(&home), json: args.json };
+    let outer = args.conversation;
+    if outer.is_some() && !matches!(command, Command::Send { .. }) {
+        let sentence = "--conversation goes with a chat and with `send`; this command belongs to no conversation";
+        return Err(Failure::Usage(sentence.to_owned()));
+    }
     match command {
-        Command::Send { text, conversation } => desk.send(text, conversation).await,
+        Command::Send { text, conversation } => desk.send(text, conversation.or(outer)).await,
         Command::Stop { run } => desk.stop(run).await,
         Command::Status => {
             let answer = desk.client.get("status").await?;
@@ -83,7 +87,7 @@ impl Desk {
 
     async fn send(&self, text: Vec<String>, conversation: Option<String>) -> Result<u8, Failure> {
         let text = match text.as_slice() {
-            [one] if one == "-" => stdin()?,
+            [one] if one == "-" => stdin::text(&self.client).await?,
             words => words.join(" "),
         };
         let body = json!({ "text": text.trim_end(), "conversation": conversation });
@@ -139,7 +143,7 @@ impl Desk {
                 self.answer(&answer, show::tools::list)
             }
             Tools::Call { name, arguments } => {
-                let arguments = if arguments == "-" { stdin()? } else { arguments };
+                let arguments = if arguments == "-" { stdin::text(&self.client).await? } else { arguments };
                 let path = format!("tools/{}", part(&name));
                 let answer = self.client.post(&path, arguments).await?;
                 let (text, failed) = show::tools::output(&answer)?;
@@ -214,7 +218,8 @@ impl Desk {
                 self.answer(&answer, |answer| show::sources::one(answer, "is added"))
             }
             Source::Add(new) => {
-                let body = new_source(&new)?.to_string();
+                let key = self.key(&new).await?;
+                let body = new_source(&new, key.as_deref()).to_string();
                 let answer = self.client.raw(Method::PUT, &path(&new.name), body).await?;
                 self.answer(&answer, |answer| show::sources::one(answer, "is added"))
             }
@@ -242,7 +247,7 @@ impl Desk {
             .map_err(|error| Failure::Failed(format!("{} can't be read: {error}", file.display())))?;
         let query = chunk.map_or_else(String::new, |chunk| format!("?chunk={chunk}"));
         let path = format!("adapters/{}/try{query}", part(adapter));
-        let answer = self.client.post(&path, recorded).await?;
+        let answer = self.client.post_as("application/octet-stream", &path, recorded).await?;
         // The message is JSON for people too.
         print(&plain_json(&answer));
         Ok(0)
@@ -262,7 +267,7 @@ impl Desk {
                 self.answer(&answer, show::settings::value)
             }
             Settings::Set { key, value } => {
-                let value = if value == "-" { stdin_line()? } else { value };
+                let value = if value == "-" { stdin::line(&self.client).await? } else { value };
                 let body = json!({ "value": value }).to_string();
                 let answer = self.client.raw(Method::PUT, &path(&key), body).await?;
                 self.answer(&answer, show::settings::changed)
@@ -273,8 +278,9 @@ impl Desk {
             }
             Settings::Export { file, all } => self.export_settings(file, all).await,
             Settings::Import { file, dry_run } => {
-                let document = if file.as_os_str() == "-" { stdin()? } else { text_of(&file)? };
-                let answer = self.client.post(&format!("settings/import?dry_run={dry_run}"), document).await?;
+                let document = if file.as_os_str() == "-" { stdin::text(&self.client).await? } else { text_of(&file)? };
+                let path = format!("settings/import?dry_run={dry_run}");
+                let answer = self.client.post_as("application/toml", &path, document).await?;
                 self.answer(&answer, |answer| show::settings::imported(answer, dry_run))
             }
         }
@@ -289,12 +295,26 @@ impl Desk {
                 json!({ "file": file })
             }
             None if !self.json => {
-                print(&plain(&document));
+                // A file or a program gets it as it is.
+                let shown = std::io::stdout().is_terminal();
+                print(&if shown { plain(&document) } else { document });
                 return Ok(0);
             }
             None => json!({ "document": document }),
         };
         self.answer(&said.to_string(), |_| Ok(String::new()))
+    }
+
+    /// A source's key, from where the command line says.
+    async fn key(&self, new: &NewSource) -> Result<Option<String>, Failure> {
+        match &new.key_env {
+            Some(variable) => {
+                let unset = |_| Failure::Failed(format!("the environment variable {variable} is not set"));
+                std::env::var(variable).map(Some).map_err(unset)
+            }
+            None if new.key_stdin => stdin::line(&self.client).await.map(Some),
+            None => Ok(None),
+        }
     }
 
     async fn runs(&self, command: Runs) -> Result<u8, Failure> {
@@ -313,47 +333,19 @@ impl Desk {
     }
 }
 
-fn new_source(new: &NewSource) -> Result<Value, Failure> {
-    let key = match &new.key_env {
-        Some(variable) => Some(
-            std::env::var(variable)
-                .map_err(|_| Failure::Failed(format!("the environment variable {variable} is not set")))?,
-        ),
-        None if new.key_stdin => Some(stdin_line()?),
-        None => None,
-    };
+fn new_source(new: &NewSource, key: Option<&str>) -> Value {
     let options: serde_json::Map<String, Value> =
         new.options.iter().map(|(key, value)| (key.clone(), Value::from(value.as_str()))).collect();
-    Ok(json!({
+    json!({
         "adapter": new.adapter,
         "base_url": new.base_url,
         "model": new.model,
         "line": new.line,
         "key": key,
         "options": options,
-    }))
+    })
 }
 
 fn text_of(file: &Path) -> Result<String, Failure> {
     std::fs::read_to_string(file).map_err(|error| Failure::Failed(format!("{} can't be read: {error}", file.display())))
-}
-
-fn stdin() -> Result<String, Failure> {
-    let mut text = String::new();
-    std::io::stdin()
-        .read_to_string(&mut text)
-        .map_err(|error| Failure::Failed(format!("stdin can't be read: {error}")))?;
-    Ok(text)
-}
-
-/// One line of stdin, for secrets: a terminal ends it with Enter.
-fn stdin_line() -> Result<String, Failure> {
-    if !std::io::stdin().is_terminal() {
-        return stdin().map(|text| text.trim_end_matches(['\r', '\n']).to_owned());
-    }
-    complain("type it and press Enter; it is not shown");
-    let _hush = Hush::lines();
-    let mut line = String::new();
-    std::io::stdin().read_line(&mut line).map_err(|error| Failure::Failed(format!("stdin can't be read: {error}")))?;
-    Ok(line.trim_end_matches(['\r', '\n']).to_owned())
 }

@@ -10,6 +10,7 @@ mod failure;
 mod pack;
 mod plain;
 mod show;
+mod stdin;
 mod table;
 mod templates;
 mod terminal;

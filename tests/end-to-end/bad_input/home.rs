@@ -12,6 +12,7 @@ use tokio::process::Command;
 
 use super::{assert_answers, assert_reads, fifo};
 use crate::daemon::{Daemon, Home, start};
+use crate::events::Following;
 use crate::vendor::{Reply, Vendor, finish, text_event};
 
 /// What is done to a fresh data folder before the daemon starts on it.
@@ -22,54 +23,34 @@ struct Row {
     reads: &'static [&'static str],
 }
 
+const fn row(name: &'static str, spoil: fn(&Path), reads: &'static [&'static str]) -> Row {
+    Row { name, spoil, reads }
+}
+
 const ROWS: &[Row] = &[
-    Row { name: "the folder is a file", spoil: |home| replace(home, write), reads: &["data folder", "--home"] },
-    Row {
-        name: "the folder is a link to nowhere",
-        spoil: |home| replace(home, |home| symlink("/nowhere/at/all", home).expect("a link")),
-        reads: &["data folder", "--home"],
-    },
-    Row {
-        name: "the folder is a link to itself",
-        spoil: |home| replace(home, |home| symlink(home, home).expect("a link")),
-        reads: &["data folder", "--home"],
-    },
-    Row {
-        name: "homed.lock is a folder",
-        spoil: |home| folder(&home.join("homed.lock")),
-        reads: &["homed.lock", "writable"],
-    },
-    Row { name: "homed.lock is a pipe", spoil: |home| fifo(&home.join("homed.lock")), reads: &["homed.lock"] },
-    Row {
-        name: "homed.sock is a file",
-        spoil: |home| write(&home.join("homed.sock")),
-        reads: &["homed.sock", "move it elsewhere"],
-    },
-    Row {
-        name: "homeagent.db is a folder",
-        spoil: |home| folder(&home.join("homeagent.db")),
-        reads: &["homeagent.db"],
-    },
-    Row { name: "api-token is a folder", spoil: |home| folder(&home.join("api-token")), reads: &["api-token"] },
-    Row {
-        name: "api-token is a pipe",
-        spoil: |home| fifo(&home.join("api-token")),
-        reads: &["api-token", "it is not a file"],
-    },
-    Row {
-        name: "cache is a file",
-        spoil: |home| replace(&home.join("cache"), write),
-        reads: &["cache", "belongs to you"],
-    },
-    Row { name: "personal.md is a pipe", spoil: |home| fifo(&home.join("personal.md")), reads: &[] },
-    Row { name: "personal.md is a folder", spoil: |home| folder(&home.join("personal.md")), reads: &[] },
-    Row {
-        name: "personal.md is no UTF-8",
-        spoil: |home| fs::write(home.join("personal.md"), [0xff; 100]).expect("a file"),
-        reads: &[],
-    },
-    Row { name: "plugins is a file", spoil: |home| write(&home.join("plugins")), reads: &[] },
-    Row { name: "logs is a file", spoil: |home| write(&home.join("logs")), reads: &[] },
+    row("the folder is a file", |home| replace(home, write), &["data folder", "--home"]),
+    row(
+        "the folder is a link to nowhere",
+        |home| replace(home, |home| symlink("/nowhere/at/all", home).expect("a link")),
+        &["data folder", "--home"],
+    ),
+    row(
+        "the folder is a link to itself",
+        |home| replace(home, |home| symlink(home, home).expect("a link")),
+        &["data folder", "--home"],
+    ),
+    row("homed.lock is a folder", |home| folder(&home.join("homed.lock")), &["homed.lock", "writable"]),
+    row("homed.lock is a pipe", |home| fifo(&home.join("homed.lock")), &["homed.lock"]),
+    row("homed.sock is a file", |home| write(&home.join("homed.sock")), &["homed.sock", "move it elsewhere"]),
+    row("homeagent.db is a folder", |home| folder(&home.join("homeagent.db")), &["homeagent.db"]),
+    row("api-token is a folder", |home| folder(&home.join("api-token")), &["api-token"]),
+    row("api-token is a pipe", |home| fifo(&home.join("api-token")), &["api-token", "it is not a file"]),
+    row("cache is a file", |home| replace(&home.join("cache"), write), &["cache", "belongs to you"]),
+    row("personal.md is a pipe", |home| fifo(&home.join("personal.md")), &[]),
+    row("personal.md is a folder", |home| folder(&home.join("personal.md")), &[]),
+    row("personal.md is no UTF-8", |home| fs::write(home.join("personal.md"), [0xff; 100]).expect("a file"), &[]),
+    row("plugins is a file", |home| write(&home.join("plugins")), &[]),
+    row("logs is a file", |home| write(&home.join("logs")), &[]),
 ];
 
 fn write(path: &Path) {
@@ -125,8 +106,8 @@ async fn a_port_in_use_and_an_address_that_is_none_are_named_with_what_to_do() {
         ("nowhere", "choose an address of this machine"),
         ("127.0.0.1:99999", "choose an address of this machine"),
     ] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_homed"));
-        let refused = refusal(command.args(["run", "--listen", address, "--home"]).arg(home.path())).await;
+        // The last one counts.
+        let refused = refusal(home.homed().args(["--listen", address])).await;
         assert_reads(address, &refused, &["homed can't start", address, words, "--listen", "core.gateway.listen"]);
     }
 }
@@ -152,10 +133,8 @@ async fn on_small_disk(home: &Home, prepare: &str) -> Option<Command> {
         home = home.path().display(),
         cache = cache.display()
     );
-    let inner = home.homed();
-    let mut command = Command::new("unshare");
-    command.args([flags, "sh", "-c", &script, "sh"]).arg(inner.as_std().get_program()).args(inner.as_std().get_args());
-    command.current_dir("/").stdin(Stdio::null()).kill_on_drop(true);
+    let mut command = home.homed_by("unshare", &[flags, "sh", "-c", &script, "sh"]);
+    command.current_dir("/");
     Some(command)
 }
 
@@ -226,11 +205,8 @@ async fn a_disk_that_fills_up_refuses_what_is_new_keeps_what_was_taken_and_works
 #[tokio::test]
 async fn a_disk_that_refuses_to_write_in_the_middle_of_a_turn_is_said_and_nothing_acknowledged_is_lost() {
     let home = Arc::new(Home::new());
-    let inner = home.homed();
     // A limit on the size of files stands for a disk that turned read-only: each write of the journal fails.
-    let mut command = Command::new("sh");
-    command.args(["-c", "trap '' XFSZ; exec \"$@\"", "sh"]);
-    command.arg(inner.as_std().get_program()).args(inner.as_std().get_args()).stdin(Stdio::null()).kill_on_drop(true);
+    let command = home.homed_by("sh", &["-c", "trap '' XFSZ; exec \"$@\"", "sh"]);
     let mut daemon = start(command, Arc::clone(&home), |_| home.path().to_owned()).await;
     let vendor = Vendor::start().await;
     daemon.use_vendor(&vendor).await;
@@ -247,11 +223,18 @@ async fn a_disk_that_refuses_to_write_in_the_middle_of_a_turn_is_said_and_nothin
     let (ended, refused) = tokio::join!(daemon.ask("begin"), spoil);
     assert_eq!(refused.0, 507, "{}", refused.1);
     assert_reads("a disk that does not write", &refused.1, &["was not taken", "homeagent.db", "read-only", "quota"]);
-    let ended = ended.to_string();
-    assert_reads("the turn under way", &ended, &["I can't write my journal", "homeagent.db"]);
+    assert_reads("the turn under way", &ended.to_string(), &["I can't write my journal", "homeagent.db"]);
+    let run = ended["run"].as_str().expect("it had begun");
+    assert_eq!(daemon.get(&format!("/api/v1/runs/{run}")).await.1["status"], "open", "its end can't be written yet");
 
     limit(None).expect("it is ours");
+    let ends = format!("?after=0&hidden=true&kind=run_failed&run={run}");
+    let mut following = Following::open(&daemon, &ends, &[]).await;
     assert_answers("the disk writes again", &daemon, &vendor).await;
+    following.until(|name, _| name == "run_failed").await;
+    let (_, closed) = daemon.get(&format!("/api/v1/runs/{run}")).await;
+    assert_eq!(closed["status"], "failed", "{closed}");
+    assert_reads("the run's end", closed["error"].as_str().unwrap_or_default(), &["I can't write my journal"]);
     daemon.signal(rustix::process::Signal::TERM);
     daemon.child.wait().await.expect("it ends");
     let daemon = home.start().await;

@@ -53,6 +53,7 @@ const ROWS: &[Row] = &[
         make: |path| write(path, &format!("{GOOD}[settings.pace]\ntype = 'integer'\ndefualt = 3\n")),
         reads: &["[settings.pace] has the unknown key defualt", "did you mean default?"],
     },
+    Row { name: "too-large", make: |path| write(path, &too_large()), reads: &["too-large", "more than 262144 bytes"] },
     Row {
         name: "wrong-type",
         make: |path| write(path, &GOOD.replace("'1.0.0'", "1")),
@@ -152,6 +153,15 @@ fn many(table: &str, count: usize) -> String {
         writeln!(text, "k{number} = {{}}").expect("a string takes text");
         text
     })
+}
+
+/// More than is read of a manifest; what is read ends inside a character.
+fn too_large() -> String {
+    let mut text = format!("{GOOD}# ");
+    while (256 * 1024 + 1 - text.len()).is_multiple_of("长".len()) {
+        text.push(' ');
+    }
+    text + &"长".repeat(100_000)
 }
 
 #[tokio::test]

@@ -6,6 +6,8 @@
 mod clock;
 mod home;
 mod manifests;
+mod plugins;
+mod stdin;
 mod vendors;
 mod wire;
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -25,11 +26,13 @@ enum Answer {
     Raw(Vec<u8>),
     /// A head, and then this again and again until the client leaves.
     Endless(&'static str, Vec<u8>),
+    /// These bytes and then the last again and again, one at a time, until the client leaves.
+    Drip(Vec<u8>),
     /// Nothing, for as long as the client waits.
     Nothing,
 }
 
-use Answer::{Endless, Nothing, Open, Raw, Stream, Whole};
+use Answer::{Drip, Endless, Nothing, Open, Raw, Stream, Whole};
 
 struct Row {
     name: &'static str,
@@ -230,6 +233,14 @@ async fn answer(mut stream: TcpStream, answer: &Answer) -> Option<()> {
             }
             stream.read_u8().await.ok()?;
         }
+        Drip(bytes) => {
+            stream.set_nodelay(true).ok()?;
+            let mut pace = tokio::time::interval(Duration::from_millis(5));
+            for byte in bytes.iter().chain(bytes.last().into_iter().cycle()) {
+                pace.tick().await;
+                stream.write_u8(*byte).await.ok()?;
+            }
+        }
         Nothing => drop(stream.read_u8().await),
     }
     stream.shutdown().await.ok()
@@ -288,6 +299,26 @@ async fn endpoints_that_answer_badly_cost_one_turn_and_say_why() {
         daemon.use_vendor(&vendor).await;
         assert_answers(name, &daemon, &vendor).await;
     }
+}
+
+#[tokio::test]
+async fn an_endpoint_that_drips_is_left_when_the_time_of_the_turn_is_over() {
+    let (daemon, vendor) = with_vendor().await;
+    set(&daemon, "core.agent.turn_seconds", "2").await;
+    daemon.waiter(&["source", "remove", "fake"]).await.ok();
+    let head = format!("HTTP/1.1 {EVENTS}\r\n");
+    let rows = [
+        ("a head that drips", format!("{head}X: yyyy")),
+        ("a comment that drips", format!("{head}\r\n: yyyy")),
+        ("a text that drips", format!("{head}\r\ndata: {{\"choices\": [{{\"delta\": {{\"content\": \"yyyy")),
+    ];
+    for (row, bytes) in rows {
+        let words = read_after(&daemon, vec![Drip(bytes.into_bytes())]).await;
+        assert_reads(row, &words, &["longer than the 2 s an answer may take", "it was ended"]);
+    }
+    set(&daemon, "core.agent.turn_seconds", "600").await;
+    daemon.use_vendor(&vendor).await;
+    assert_answers("endpoints that drip", &daemon, &vendor).await;
 }
 
 #[tokio::test]

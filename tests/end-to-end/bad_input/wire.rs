@@ -23,110 +23,79 @@ struct Row {
     bytes: fn(&Daemon) -> Vec<u8>,
     /// The client sends no more and says so; otherwise it waits for the answer to the whole.
     breaks_off: bool,
-    /// Parts of the answer; none where there is nothing to answer.
+    /// The status, and parts of the answer; none where there is nothing to answer.
     reads: &'static [&'static str],
 }
 
+const fn sent_whole(name: &'static str, bytes: fn(&Daemon) -> Vec<u8>, reads: &'static [&'static str]) -> Row {
+    Row { name, bytes, breaks_off: false, reads }
+}
+
+const fn broken_off(name: &'static str, bytes: fn(&Daemon) -> Vec<u8>, reads: &'static [&'static str]) -> Row {
+    Row { name, bytes, breaks_off: true, reads }
+}
+
 const ROWS: &[Row] = &[
-    Row {
-        name: "bytes that are no HTTP",
-        bytes: |_| b"\0\x01\x02 what is this\r\n\r\n".to_vec(),
-        breaks_off: false,
-        reads: &["400"],
-    },
-    Row {
-        name: "half a head, then nothing",
-        bytes: |_| b"GET /api/v1/ping HTTP/1.1\r\nHos".to_vec(),
-        breaks_off: true,
-        reads: &[],
-    },
-    Row {
-        name: "a head of 100 MB",
-        bytes: |_| [b"GET /api/v1/ping HTTP/1.1\r\nX: ", &vec![b'a'; 100 * MIB][..]].concat(),
-        breaks_off: false,
-        reads: &["431"],
-    },
-    Row {
-        name: "a body shorter than its Content-Length",
-        bytes: |daemon| chat(daemon, "Content-Length: 1000\r\n", b"{\"text\": \"half"),
-        breaks_off: true,
-        reads: &["400", "the body broke off"],
-    },
-    Row {
-        name: "a Content-Length of 100 MB",
-        bytes: |daemon| chat(daemon, "Content-Length: 104857600\r\n", b"{"),
-        breaks_off: false,
-        reads: &["413", "more than 1048576 bytes", "core.gateway.body_bytes"],
-    },
-    Row {
-        name: "a line of 100 MB in chunks",
-        bytes: |daemon| {
+    sent_whole("bytes that are no HTTP", |_| b"\0\x01\x02 what is this\r\n\r\n".to_vec(), &["400"]),
+    broken_off("half a head, then nothing", |_| b"GET /api/v1/ping HTTP/1.1\r\nHos".to_vec(), &[]),
+    sent_whole(
+        "a head of 100 MB",
+        |_| [b"GET /api/v1/ping HTTP/1.1\r\nX: ", &vec![b'a'; 100 * MIB][..]].concat(),
+        &["431"],
+    ),
+    broken_off(
+        "a body shorter than its Content-Length",
+        |daemon| chat(daemon, "Content-Length: 1000\r\n", b"{\"text\": \"half"),
+        &["400", "the body broke off"],
+    ),
+    sent_whole(
+        "a Content-Length of 100 MB",
+        |daemon| chat(daemon, "Content-Length: 104857600\r\n", b"{"),
+        &["413", "more than 1048576 bytes", "core.gateway.body_bytes"],
+    ),
+    sent_whole(
+        "a line of 100 MB in chunks",
+        |daemon| {
             let body = [b"6400000\r\n", &vec![b'a'; 100 * MIB][..], b"\r\n0\r\n\r\n"].concat();
             chat(daemon, "Transfer-Encoding: chunked\r\n", &body)
         },
-        breaks_off: false,
-        reads: &["413", "more than 1048576 bytes", "core.gateway.body_bytes"],
-    },
-    Row {
-        name: "a Content-Length that is no number",
-        bytes: |daemon| chat(daemon, "Content-Length: many\r\n", b"{}"),
-        breaks_off: false,
-        reads: &["400"],
-    },
-    Row {
-        name: "a body that is not UTF-8",
-        bytes: |daemon| whole(daemon, b"{\"text\": \"\xff\xfe\"}"),
-        breaks_off: false,
-        reads: &["400"],
-    },
-    Row {
-        name: "no JSON",
-        bytes: |daemon| whole(daemon, b"hello"),
-        breaks_off: false,
-        reads: &["400", "the body is not the JSON"],
-    },
-    Row {
-        name: "JSON of another shape",
-        bytes: |daemon| whole(daemon, b"{\"txt\": 1}"),
-        breaks_off: false,
-        reads: &["422", "unknown field `txt`", "`text`"],
-    },
-    Row {
-        name: "a text nested 100,000 deep",
-        bytes: |daemon| whole(daemon, &[&b"{\"text\": "[..], &vec![b'['; 100_000]].concat()),
-        breaks_off: false,
-        reads: &["422", "the body is not the JSON"],
-    },
-    Row {
-        name: "a setting nested 100,000 deep",
-        bytes: |daemon| {
+        &["413", "more than 1048576 bytes", "core.gateway.body_bytes"],
+    ),
+    sent_whole(
+        "a Content-Length that is no number",
+        |daemon| chat(daemon, "Content-Length: many\r\n", b"{}"),
+        &["400"],
+    ),
+    sent_whole("a body that is not UTF-8", |daemon| whole(daemon, b"{\"text\": \"\xff\xfe\"}"), &["400"]),
+    sent_whole("no JSON", |daemon| whole(daemon, b"hello"), &["400", "the body is not the JSON"]),
+    sent_whole(
+        "JSON of another shape",
+        |daemon| whole(daemon, b"{\"txt\": 1}"),
+        &["422", "unknown field `txt`", "`text`"],
+    ),
+    sent_whole(
+        "a text nested 100,000 deep",
+        |daemon| whole(daemon, &[&b"{\"text\": "[..], &vec![b'['; 100_000]].concat()),
+        &["422", "the body is not the JSON"],
+    ),
+    sent_whole(
+        "a setting nested 100,000 deep",
+        |daemon| {
             let deep = [&b"{\"value\": "[..], &vec![b'['; 100_000]].concat();
             request(daemon, "PUT /api/v1/settings/core.agent.rounds", &deep)
         },
-        breaks_off: false,
-        reads: &["400", "recursion limit"],
-    },
-    Row {
-        name: "arguments nested 100,000 deep",
-        bytes: |daemon| {
+        &["400", "recursion limit"],
+    ),
+    sent_whole(
+        "arguments nested 100,000 deep",
+        |daemon| {
             let deep = "[".repeat(100_000) + &"]".repeat(100_000);
             request(daemon, "POST /api/v1/tools/add", format!("{{\"numbers\": {deep}}}").as_bytes())
         },
-        breaks_off: false,
-        reads: &["42", "recursion limit"],
-    },
-    Row {
-        name: "an empty body",
-        bytes: |daemon| whole(daemon, b""),
-        breaks_off: false,
-        reads: &["400", "the body is not the JSON"],
-    },
-    Row {
-        name: "an empty text",
-        bytes: |daemon| whole(daemon, b"{\"text\": \" \"}"),
-        breaks_off: false,
-        reads: &["422", "the text is empty"],
-    },
+        &["422", "recursion limit"],
+    ),
+    sent_whole("an empty body", |daemon| whole(daemon, b""), &["400", "the body is not the JSON"]),
+    sent_whole("an empty text", |daemon| whole(daemon, b"{\"text\": \" \"}"), &["422", "the text is empty"]),
 ];
 
 fn whole(daemon: &Daemon, body: &[u8]) -> Vec<u8> {
@@ -144,7 +113,8 @@ fn request(daemon: &Daemon, target: &str, body: &[u8]) -> Vec<u8> {
 fn bytes_of(daemon: &Daemon, target: &str, length: &str, body: &[u8]) -> Vec<u8> {
     let (host, token) = (authority(daemon), &daemon.token);
     let head = format!(
-        "{target} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n{length}\r\n"
+        "{target} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\
+         Content-Type: application/json\r\n{length}\r\n"
     );
     [head.as_bytes(), body].concat()
 }
@@ -180,7 +150,10 @@ async fn bad_requests_are_refused_in_words_and_the_next_turn_is_answered() {
     let (daemon, vendor) = with_vendor().await;
     for Row { name, bytes, breaks_off, reads } in ROWS {
         let answer = exchange(authority(&daemon).to_owned(), bytes(&daemon), *breaks_off).await;
-        assert_reads(name, &answer, reads);
+        if let Some((status, words)) = reads.split_first() {
+            assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{name}: {answer}");
+            assert_reads(name, &answer, words);
+        }
         assert_answers(name, &daemon, &vendor).await;
     }
 }
@@ -192,11 +165,11 @@ async fn bad_frames_of_a_chat_are_refused_in_words_and_the_next_chat_goes_on() {
     let deep = format!("{{\"type\": {}", "[".repeat(100_000));
     // Each with what the client reads, in a frame or as the reason of the close.
     let frames: [(&str, Message, &str); 5] = [
-        ("a line of 100 MB", Message::binary(vec![b'a'; 100 * MIB]), "frame"),
+        ("a line of 100 MB", Message::binary(vec![b'a'; 100 * MIB]), "a frame could not be read"),
         ("a frame above the limit", Message::text("a".repeat(MIB + 1)), "a frame may have 1048576 bytes"),
-        ("no JSON", Message::text("hello"), "error"),
-        ("nested 100,000 deep", Message::text(deep), "error"),
-        ("binary", Message::binary(vec![0xff, 0xfe, 0]), ""),
+        ("no JSON", Message::text("hello"), "the frame is not understood"),
+        ("nested 100,000 deep", Message::text(deep), "the frame is not understood"),
+        ("binary", Message::binary(vec![0xff, 0xfe, 0]), "binary frames are not understood"),
     ];
     for (row, frame, words) in frames {
         let socket = tokio::net::UnixStream::connect(daemon.home.path().join("homed.sock")).await.expect("it listens");

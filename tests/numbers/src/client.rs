@@ -36,6 +36,7 @@ impl Client {
             .uri(format!("/api/v1/{path}"))
             .header("host", &self.host)
             .header("authorization", format!("Bearer {}", self.token))
+            .header("content-type", "application/json")
             .body(Full::new(Bytes::from(body.to_string())))?;
         // The connection may still be at the end of the last answer.
         self.sender.ready().await?;

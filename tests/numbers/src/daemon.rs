@@ -39,9 +39,14 @@ impl Home {
     pub(crate) async fn start(&self) -> Result<(Daemon, Duration), Failure> {
         let mut command = Command::new(&self.homed);
         command.args(["run", "--listen", "127.0.0.1:0", "--home"]).arg(self.folder.path());
-        for (name, _) in std::env::vars().filter(|(name, _)| name.ends_with("_API_KEY")) {
-            command.env_remove(name);
+        for (name, _) in std::env::vars_os() {
+            if name.to_str().is_some_and(|name| name.ends_with("_API_KEY") || name.ends_with("_BASE_URL")) {
+                command.env_remove(name);
+            }
         }
+        // A server of models on this machine would be found and measured in the vendor's place: here nobody listens.
+        command.env("OLLAMA_HOST", "127.0.0.1:1").env("LLAMA_ARG_HOST", "127.0.0.1").env("LLAMA_ARG_PORT", "1");
+        command.env_remove("HOMEAGENT_LOG");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
         let began = Instant::now();
         let mut child = command.spawn()?;

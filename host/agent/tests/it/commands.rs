@@ -115,3 +115,40 @@ async fn stop_withdraws_what_waits_where_nothing_runs() {
     soon(home.agent.shutdown()).await;
     assert!(home.journal.recover().await.unwrap().pending_inputs.is_empty());
 }
+
+#[tokio::test]
+async fn stop_stops_and_is_answered_although_the_journal_takes_no_run() {
+    let home = Home::new().await;
+    home.say("me", "go").await;
+    let model = soon(home.models.next()).await;
+    home.break_table("runs");
+    home.say("me", "/stop").await;
+    soon(model.cancelled()).await;
+    let mut told = vec![soon(home.plugins.next_output()).await, soon(home.plugins.next_output()).await];
+    told.sort_by_key(|output| output.text.clone());
+    assert!(told[0].text.contains("I can't write my journal") && told[0].text.contains("Stopped the turn"));
+    assert_eq!(told[1].kind, OutputKind::Notice("stopped".to_owned()));
+    home.say("me", "/new").await;
+    let told = soon(home.plugins.next_output()).await;
+    assert!(told.text.contains("/new: nothing was done"), "{}", told.text);
+    home.mend();
+    home.works().await;
+}
+
+#[tokio::test]
+async fn a_command_of_an_earlier_start_is_not_carried_out() {
+    let home = Home::new().await;
+    home.turn("one", vec![answer("1")]).await;
+    home.break_table("runs");
+    home.say("me", "/new").await;
+    assert!(soon(home.plugins.next_output()).await.text.contains("nothing was done"));
+    home.mend();
+    let before = home.journal.current_session("cli:me").await.unwrap();
+    let Home { folder, agent, .. } = home;
+    let home = Home::open(folder, FakePlugins::new(), |_| {}).await;
+    home.works().await;
+    assert_eq!(home.journal.current_session("cli:me").await.unwrap(), before);
+    soon(home.agent.shutdown()).await;
+    assert!(home.journal.recover().await.unwrap().pending_inputs.is_empty());
+    drop(agent);
+}

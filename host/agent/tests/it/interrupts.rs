@@ -8,7 +8,7 @@ use homeagent_types::{CallError, Effect, OutputKind, Payload, Peer, ToolOutput};
 use tokio::sync::{Notify, mpsc};
 
 use crate::fake::{answer, call, stage, tool};
-use crate::home::{Home, finished, said, soon};
+use crate::home::{Home, finished, owner, said, soon};
 
 #[tokio::test]
 async fn an_interrupt_cancels_the_call_in_flight_and_joins_the_turn() {
@@ -246,4 +246,20 @@ async fn interrupts_that_a_stopped_turn_did_not_take_are_the_next_inputs() {
     }
     soon(home.agent.shutdown()).await;
     assert!(home.journal.recover().await.unwrap().pending_inputs.is_empty());
+}
+
+#[tokio::test]
+async fn an_interrupt_whose_words_can_not_be_recorded_is_not_lost() {
+    let home = Home::new().await;
+    let mut asked = home.ask("go").await;
+    let model = soon(home.models.next()).await;
+    home.agent.interrupt("api", Some(owner()), said("me", "wait")).await.unwrap();
+    home.break_table("events");
+    soon(model.cancelled()).await;
+    let result = finished(&mut asked).await;
+    assert_eq!(result.error.unwrap().code, "journal");
+    home.mend();
+    let model = soon(home.models.next()).await;
+    assert_eq!(model.said().last().unwrap(), "wait", "it is taken by a turn of its own");
+    model.end(answer("waiting"));
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that can't go on is to fail there")]
 
+mod arrears;
 mod commands;
 mod fake;
 mod home;

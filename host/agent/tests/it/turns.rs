@@ -1,9 +1,10 @@
 use homeagent_agent::{TurnEvent, TurnResult};
 use homeagent_journal::{EventKind, RunStatus};
 use homeagent_types::model::{FailureClass, FinishReason, Message, Usage};
+use homeagent_types::stage::{HandlerMode, Patch, Stage};
 use homeagent_types::{Effect, OutputKind, Shown};
 
-use crate::fake::{answer, call, failure};
+use crate::fake::{answer, call, failure, stage};
 use crate::home::{Home, finished, soon};
 
 #[tokio::test]
@@ -220,4 +221,15 @@ async fn each_round_is_published() {
     assert_eq!(published[0].1["calls"][0]["name"], "look");
     assert_eq!(published[1].1["round"], 2);
     assert_eq!(published[1].1["text"], "done");
+}
+
+#[tokio::test]
+async fn what_a_rewriter_took_out_is_not_published() {
+    let home = Home::new().await;
+    home.plugins.offer_stage("redactor", stage(Stage::PostAction, HandlerMode::Rewrite, 0), |_| {
+        Ok(vec![Patch::SetText("[redacted]".to_owned())])
+    });
+    home.turn("go", vec![answer("the secret word")]).await;
+    let published = home.plugins.published.lock().unwrap().clone();
+    assert_eq!(published[0].1["text"], "[redacted]");
 }

@@ -12,10 +12,11 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{OpenApi, RefOr};
 
 use crate::Problem;
+use crate::extract::ANY_BYTES;
 use crate::routes;
 
 pub(crate) use self::problems::{AgentStopped, CallFailures, Conflict, DiskFailures, Invalid, NotFound};
-use self::problems::{EveryOperation, WithBody, WithToken};
+use self::problems::{EveryOperation, WithBody, WithToken, WithType};
 
 /// The name of the security scheme.
 const TOKEN: &str = "token";
@@ -67,8 +68,12 @@ fn complete(document: &mut OpenApi) {
         if operation.security.is_none() {
             add::<WithToken>(responses);
         }
-        if operation.request_body.is_some() {
+        if let Some(body) = &operation.request_body {
             add::<WithBody>(responses);
+            let any = matches!(body, RefOr::T(body) if body.content.contains_key(ANY_BYTES));
+            if !any {
+                add::<WithType>(responses);
+            }
         }
     }
 }

@@ -55,7 +55,9 @@ problems! {
     EveryOperation {
         400: "The request can't be read",
         403: "A page of another site asks",
+        414: "The path with its query is too long",
         421: "The Host header is none of the daemon's names",
+        431: "The headers are too many, or too long together",
         500: "Something failed that is not the client's doing; the log says more",
         503: "The connection was closed to make room for another",
     }
@@ -68,6 +70,9 @@ problems! {
         408: "The body took too long to arrive",
         413: "The body is too large",
     }
+
+    /// What every operation that reads a body of one type can answer.
+    WithType { 415: "The body is said to be of another type, or of none; the hint says which to send" }
 }
 
 fn problem(status: u16, description: &str) -> (String, RefOr<Response>) {

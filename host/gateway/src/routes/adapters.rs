@@ -8,14 +8,15 @@ use serde::Deserialize;
 use crate::Problem;
 use crate::core::Shared;
 use crate::document::CallFailures;
-use crate::extract::{Asked, Named, Recording};
+use crate::extract::{Asked, Named, Recording, within};
 
 #[derive(Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Cut {
     /// How many bytes the adapter gets at a time; all at once if it is not said.
     #[param(minimum = 1)]
-    chunk: Option<usize>,
+    chunk: Option<i64>,
 }
 
 /// Puts a recorded answer through an adapter.
@@ -37,11 +38,9 @@ pub(crate) async fn try_recording(
     Asked(Cut { chunk }): Asked<Cut>,
     Recording(recorded): Recording,
 ) -> Result<Json<CaseAnswer>, Problem> {
-    if chunk == Some(0) {
-        return Err(Problem::invalid("a chunk has at least one byte"));
-    }
+    let size = chunk.map_or(Ok(0), |chunk| within("chunk", chunk, 1, None))?;
     let live = core.live()?;
     let adapters = live.adapters.as_ref();
-    let answer = try_adapter(adapters, &name, &recorded, chunk.unwrap_or(0)).await?;
+    let answer = try_adapter(adapters, &name, &recorded, size).await?;
     Ok(Json(answer.into()))
 }

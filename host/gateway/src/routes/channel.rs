@@ -17,7 +17,7 @@ use serde::Deserialize;
 
 use super::chat::{conversation_name, owner};
 use crate::Problem;
-use crate::connections::Connections;
+use crate::connections::{Connections, StreamKind};
 use crate::core::{Core, Shared};
 use crate::extract::Asked;
 
@@ -36,6 +36,7 @@ const SLOWEST: Duration = Duration::from_secs(30);
 const LONGEST_REASON: usize = 123;
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Whose {
     conversation: Option<String>,
 }
@@ -52,7 +53,7 @@ pub(crate) async fn chat(
         Problem::new(StatusCode::UPGRADE_REQUIRED, rejection.body_text())
             .hint("this path speaks WebSocket; `waiter` is a client for it")
     })?;
-    let open = connections.stream()?;
+    let open = connections.stream(StreamKind::Chat)?;
     let meta = vec![("conversation".to_owned(), name.clone()), ("user".to_owned(), name.clone())];
     let principal = owner("cli", name);
     let live = core.live()?;
@@ -108,6 +109,7 @@ async fn outward(to_client: &mut SplitSink<WebSocket, Message>, slot: &dyn Conne
             Some(ToPeer::Frame(Frame::Text(text))) => Message::Text(text.into()),
             Some(ToPeer::Frame(Frame::Binary(bytes))) => Message::Binary(bytes.into()),
             Some(ToPeer::Close(reason)) => return End::Close(close_code::NORMAL, reason),
+            Some(ToPeer::GivenUp(reason)) => return End::Close(close_code::POLICY, reason),
             None => {
                 let reason = match core.parts.keeper.live() {
                     Some(_) => "the plugin that holds the chat was unloaded",
@@ -145,9 +147,12 @@ async fn to_slot(slot: &dyn Connection, message: Option<Result<Message, axum::Er
             return Err(End::Gone(reason.unwrap_or_else(|| "the client closed the connection".to_owned())));
         }
         Some(Err(error)) => {
-            // Whatever it was, the connection is of no further use; only an oversize frame leaves it fit for a word.
-            let reason = format!("a frame could not be read: {error}");
-            return Err(End::Close(close_code::SIZE, reason));
+            let sentence = error.to_string();
+            let reason = format!("a frame could not be read: {sentence}");
+            return Err(match fault_code(&sentence) {
+                Some(code) => End::Close(code, reason),
+                None => End::Gone(reason),
+            });
         }
         None => return Err(End::Gone("the client closed the connection".to_owned())),
     };
@@ -161,6 +166,18 @@ async fn to_slot(slot: &dyn Connection, message: Option<Result<Message, axum::Er
     }
     // Waiting here, the client's further frames are not read: that is the back-pressure on it.
     slot.receive(frame).await.map_err(|error| End::Close(close_code::POLICY, error.to_string()))
+}
+
+/// The code for a frame that can't be read; none where the connection itself broke. The kind of error is told by its
+/// sentence alone: its type belongs to a crate that axum keeps to itself.
+fn fault_code(sentence: &str) -> Option<u16> {
+    let kinds = [
+        ("Space limit exceeded", close_code::SIZE),
+        ("UTF-8 encoding error", close_code::INVALID),
+        ("WebSocket protocol error", close_code::PROTOCOL),
+    ];
+    let broke = sentence.contains("without closing handshake");
+    kinds.into_iter().find(|(beginning, _)| !broke && sentence.starts_with(beginning)).map(|(_, code)| code)
 }
 
 /// The beginning of a reason, as much as a close frame holds.

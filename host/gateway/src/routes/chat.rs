@@ -19,10 +19,10 @@ use utoipa::ToSchema;
 
 use super::runs;
 use crate::Problem;
-use crate::connections::{Connections, OpenStream};
+use crate::connections::{Connections, OpenStream, StreamKind};
 use crate::core::Shared;
 use crate::document::{AgentStopped, CallFailures, Conflict, Invalid, NotFound};
-use crate::extract::{Document, Named, Text};
+use crate::extract::{Document, MaybeDocument, Named};
 
 const LONGEST_NAME: usize = 64;
 
@@ -70,7 +70,7 @@ pub(crate) async fn chat(
     let conversation = Conversation::person("api", &user);
     let ask = Ask::text(saying.text, conversation, owner("api", user));
     // Before the question is taken: nobody could be told of it.
-    let open = wants_stream(&headers).then(|| connections.stream()).transpose()?;
+    let open = wants_stream(&headers).then(|| connections.stream(StreamKind::Turn)).transpose()?;
     // A task of its own: either the question is taken, or it is not.
     let turns = Arc::clone(&core.live()?.turns);
     let asked = tokio::spawn(async move { turns.ask(ask).await });
@@ -199,7 +199,7 @@ async fn not_running(core: &Shared, id: &str) -> Problem {
 }
 
 /// What to end.
-#[derive(Default, Deserialize, ToSchema)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Stopping {
     /// A run; without one, all that run.
@@ -222,14 +222,11 @@ pub(crate) struct Stopping {
         AgentStopped,
     )
 )]
-pub(crate) async fn stop(State(core): State<Shared>, Text(body): Text) -> Result<Json<Stopped>, Problem> {
-    let stopping = if body.trim().is_empty() {
-        Stopping::default()
-    } else {
-        serde_json::from_str(&body)
-            .map_err(|error| Problem::invalid(format!("the body is not {{\"run\": ID}} or empty: {error}")))?
-    };
-    if let Some(run) = stopping.run {
+pub(crate) async fn stop(
+    State(core): State<Shared>,
+    MaybeDocument(stopping): MaybeDocument<Stopping>,
+) -> Result<Json<Stopped>, Problem> {
+    if let Some(run) = stopping.and_then(|stopping| stopping.run) {
         // A turn that is just beginning has an empty id.
         if run.is_empty() {
             return Err(Problem::invalid("the run's id is empty"));

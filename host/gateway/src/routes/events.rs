@@ -17,12 +17,12 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::chat;
+use super::{chat, runs};
 use crate::Problem;
-use crate::connections::Connections;
+use crate::connections::{Connections, StreamKind};
 use crate::core::Shared;
 use crate::document::{DiskFailures, Invalid};
-use crate::extract::Asked;
+use crate::extract::{Asked, within};
 use crate::ports::Change;
 
 /// The header by which a client says the last event it has seen.
@@ -33,7 +33,7 @@ const LAST_EVENT_ID: &str = "last-event-id";
 #[serde(deny_unknown_fields)]
 pub(crate) struct Wanted {
     /// Begins after this place in the journal; 0 is its beginning. `Last-Event-ID` goes before it.
-    #[param(value_type = Option<i64>)]
+    #[param(value_type = Option<i64>, minimum = 0)]
     after: Option<Seq>,
     /// Only what happened in this conversation.
     conversation: Option<String>,
@@ -58,10 +58,10 @@ pub(crate) struct Wanted {
     tag = "runs",
     params(
         Wanted,
-        ("Last-Event-ID" = Option<i64>, Header, description = "The last event the client has seen"),
+        ("Last-Event-ID" = Option<i64>, Header, minimum = 0, description = "The last event the client has seen"),
     ),
     responses(
-        (status = OK, body = String, content_type = "text/event-stream", description = "Events of the journal with their ids, and `agent`, `plugin`, `source`, `setting` and `missed`"),
+        (status = OK, body = String, content_type = "text/event-stream", description = "Events of the journal with their ids, and `agent`, `plugin`, `source`, `setting`, `missed` and `failed`"),
         Invalid,
         DiskFailures,
     )
@@ -74,9 +74,10 @@ pub(crate) async fn follow(
 ) -> Result<Response, Problem> {
     let tip = core.parts.journal.tip();
     let last = *tip.borrow();
-    let after = last_event_id(&headers)?.or(wanted.after);
+    let asked = wanted.after.map(|after| within("after", after, 0, None)).transpose()?;
+    let after: Option<Seq> = last_event_id(&headers)?.or(asked);
     // A place that is not there yet belongs to another journal.
-    let place = after.map_or(last, |after| after.clamp(0, last));
+    let place = after.map_or(last, |after| after.min(last));
     let follower = Follower {
         journal: core.parts.journal.clone(),
         filter: filter(wanted)?,
@@ -86,15 +87,16 @@ pub(crate) async fn follow(
         changes: core.parts.keeper.changes(),
         settings: core.parts.settings.subscribe(),
         stopping: core.stopping.clone(),
+        failed: false,
     };
-    Ok(chat::stream(events(follower), connections.stream()?))
+    Ok(chat::stream(events(follower), connections.stream(StreamKind::Events)?))
 }
 
 fn last_event_id(headers: &HeaderMap) -> Result<Option<Seq>, Problem> {
     let Some(given) = headers.get(LAST_EVENT_ID) else { return Ok(None) };
     let place = given.to_str().ok().and_then(|text| text.trim().parse().ok());
-    place.map(Some).ok_or_else(|| {
-        Problem::invalid("Last-Event-ID is not the id of an event here, which is a whole number")
+    place.filter(|&place| place >= 0).map(Some).ok_or_else(|| {
+        Problem::invalid("Last-Event-ID is not the id of an event here, which is a whole number from 0 on")
             .hint("leave the header out to begin with what happens next, or ask with ?after=0 for everything")
     })
 }
@@ -128,6 +130,8 @@ struct Follower {
     /// Keys of settings that change.
     settings: broadcast::Receiver<Arc<str>>,
     stopping: CancellationToken,
+    /// The journal could not be read.
+    failed: bool,
 }
 
 fn events(follower: Follower) -> impl Stream<Item = Result<Event, Infallible>> {
@@ -138,9 +142,12 @@ fn events(follower: Follower) -> impl Stream<Item = Result<Event, Infallible>> {
 }
 
 impl Follower {
-    /// The next event; `None` when the gateway stops or the journal can't be read any more.
+    /// The next event; `None` when the gateway stops, or after the word that the journal can't be read.
     async fn next(&mut self) -> Option<Event> {
         loop {
+            if self.failed {
+                return None;
+            }
             if let Some(event) = self.read.next() {
                 return Some(chat::event(event.kind.as_str(), &event).id(event.seq.to_string()));
             }
@@ -149,7 +156,8 @@ impl Follower {
                     Ok(tail) => tail,
                     Err(error) => {
                         tracing::warn!(%error, "a stream of events ends");
-                        return None;
+                        self.failed = true;
+                        return Some(chat::event("failed", &runs::problem(error)));
                     }
                 };
                 // A tip that shows nothing new behind it is passed, so that it is not looked at again.
@@ -186,5 +194,6 @@ fn shown(change: &Change) -> Event {
         Change::Agent(state) => chat::event("agent", &json!({ "state": state })),
         Change::Plugin(status) => chat::event("plugin", status),
         Change::Source(state) => chat::event("source", state),
+        Change::Missed(missed) => chat::event("missed", &json!({ "changes": missed })),
     }
 }

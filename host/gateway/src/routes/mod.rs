@@ -5,6 +5,7 @@ mod agent;
 mod channel;
 mod chat;
 mod events;
+mod metrics;
 mod offers;
 mod plugins;
 mod runs;
@@ -16,7 +17,7 @@ mod tools;
 use axum::Router;
 use axum::extract::Request;
 use axum::http::StatusCode;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
@@ -24,7 +25,7 @@ use utoipa_axum::routes;
 
 use crate::Problem;
 use crate::core::Shared;
-use crate::guard;
+use crate::{guard, meters};
 
 /// The API, as TCP serves it.
 pub(crate) fn api(core: &Shared) -> Router {
@@ -40,7 +41,8 @@ pub(crate) fn api_and_channels(core: &Shared) -> Router {
 /// The operations and, put into `frame`, their description. Both come from the one list below.
 pub(crate) fn described(frame: OpenApi) -> (Router<Shared>, OpenApi) {
     let operations = operations().into_iter().fold(OpenApiRouter::new(), OpenApiRouter::routes);
-    OpenApiRouter::with_openapi(frame).nest("/api/v1", operations).split_for_parts()
+    // Where whoever scrapes looks by default.
+    OpenApiRouter::with_openapi(frame).nest("/api/v1", operations).routes(routes!(metrics::metrics)).split_for_parts()
 }
 
 /// Every operation; one without a description can't stand here.
@@ -84,6 +86,7 @@ fn finish(router: Router<Shared>, core: &Shared) -> Router {
         .fallback(unknown)
         .method_not_allowed_fallback(wrong_method)
         .layer(from_fn_with_state(core.clone(), guard::check))
+        .layer(from_fn(meters::count))
         .with_state(core.clone())
 }
 

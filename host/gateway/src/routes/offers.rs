@@ -11,7 +11,7 @@ use super::sources::{Source, find};
 use crate::Problem;
 use crate::core::{Core, Shared};
 use crate::document::{Conflict, DiskFailures, Invalid, NotFound};
-use crate::extract::{Named, Text};
+use crate::extract::{MaybeDocument, Named};
 
 fn discovery(core: &Core) -> Discovery {
     let parts = &core.parts;
@@ -37,7 +37,7 @@ pub(crate) async fn list(State(core): State<Shared>) -> Result<Json<Found>, Prob
 }
 
 /// How an offer is taken.
-#[derive(Default, Deserialize, ToSchema)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Choice {
     /// The model, in the place of the one that is offered.
@@ -65,15 +65,9 @@ pub(crate) struct Choice {
 pub(crate) async fn accept(
     State(core): State<Shared>,
     Named(name): Named<String>,
-    Text(body): Text,
+    MaybeDocument(choice): MaybeDocument<Choice>,
 ) -> Result<Json<Source>, Problem> {
-    let choice = if body.trim().is_empty() {
-        Choice::default()
-    } else {
-        serde_json::from_str(&body)
-            .map_err(|error| Problem::bad_request(format!("the body is not the JSON that belongs here: {error}")))?
-    };
-    discovery(&core).accept(&name, choice.model).await?;
+    discovery(&core).accept(&name, choice.and_then(|choice| choice.model)).await?;
     find(&core, &name)
 }
 

@@ -90,8 +90,9 @@ pub(crate) async fn unload(
     find(&core, &name).map(Json)
 }
 
-/// Works in a task of its own: a client that goes away in the middle of a swap does not leave half of it.
-async fn to_the_end<T: Send + 'static>(
+/// Works in a task of its own: a client that goes away in the middle, of a swap or of a tool's call with its handlers,
+/// does not leave half of it.
+pub(super) async fn to_the_end<T: Send + 'static>(
     action: &str,
     work: impl Future<Output = Result<T, CallError>> + Send + 'static,
 ) -> Result<T, Problem> {
@@ -118,7 +119,8 @@ pub(crate) async fn grant(
     State(core): State<Shared>,
     Named((name, capability)): Named<(String, String)>,
 ) -> Result<Json<PluginStatus>, Problem> {
-    core.live()?.plugins.grant(&name, &capability).await?;
+    let (plugins, of) = (Arc::clone(&core.live()?.plugins), name.clone());
+    to_the_end("grant", async move { plugins.grant(&of, &capability).await }).await?;
     find(&core, &name).map(Json)
 }
 
@@ -141,7 +143,8 @@ pub(crate) async fn revoke(
     State(core): State<Shared>,
     Named((name, capability)): Named<(String, String)>,
 ) -> Result<Json<PluginStatus>, Problem> {
-    core.live()?.plugins.revoke(&name, &capability).await?;
+    let (plugins, of) = (Arc::clone(&core.live()?.plugins), name.clone());
+    to_the_end("revoke", async move { plugins.revoke(&of, &capability).await }).await?;
     find(&core, &name).map(Json)
 }
 

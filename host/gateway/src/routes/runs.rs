@@ -8,18 +8,19 @@ use utoipa::ToSchema;
 
 use crate::Problem;
 use crate::core::Shared;
-use crate::document::{DiskFailures, NotFound};
-use crate::extract::{Asked, Named};
+use crate::document::{DiskFailures, Invalid, NotFound};
+use crate::extract::{Asked, Named, within};
 
-const USUAL: u32 = 20;
-const MOST: u32 = 1000;
+const USUAL: i64 = 20;
+const MOST: i64 = 1000;
 
 #[derive(Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Page {
     /// How many at most.
     #[param(default = 20, minimum = 1, maximum = 1000)]
-    limit: Option<u32>,
+    limit: Option<i64>,
     /// Only those that began before this run.
     before: Option<String>,
 }
@@ -33,13 +34,20 @@ pub(crate) struct Page {
     params(Page),
     responses(
         (status = OK, body = Vec<Run>, description = "The runs"),
+        NotFound,
+        Invalid,
         DiskFailures,
     )
 )]
 pub(crate) async fn list(State(core): State<Shared>, Asked(page): Asked<Page>) -> Result<Json<Vec<Run>>, Problem> {
-    let limit = page.limit.unwrap_or(USUAL).clamp(1, MOST);
-    let runs = core.parts.journal.runs(limit, page.before.as_deref()).await;
-    runs.map(Json).map_err(problem)
+    let limit = within("limit", page.limit.unwrap_or(USUAL), 1, Some(MOST))?;
+    let journal = &core.parts.journal;
+    if let Some(before) = &page.before
+        && journal.run(before).await.map_err(problem)?.is_none()
+    {
+        return Err(unknown(before));
+    }
+    journal.runs(limit, page.before.as_deref()).await.map(Json).map_err(problem)
 }
 
 /// A run and all that happened in it.

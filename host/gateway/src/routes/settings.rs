@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use crate::Problem;
 use crate::core::{Shared, on_disk};
 use crate::document::{DiskFailures, Invalid, NotFound};
-use crate::extract::{Asked, Document, Named, Text};
+use crate::extract::{Asked, Document, Named, TOML, Toml};
 
 /// Lists all settings.
 #[utoipa::path(
@@ -126,7 +126,7 @@ pub(crate) struct Extent {
     )
 )]
 pub(crate) async fn export(State(core): State<Shared>, Asked(extent): Asked<Extent>) -> Response {
-    ([(CONTENT_TYPE, "application/toml")], core.parts.settings.to_toml(extent.all)).into_response()
+    ([(CONTENT_TYPE, TOML)], core.parts.settings.to_toml(extent.all)).into_response()
 }
 
 #[derive(Deserialize, utoipa::IntoParams)]
@@ -155,7 +155,7 @@ pub(crate) struct Manner {
 pub(crate) async fn import(
     State(core): State<Shared>,
     Asked(manner): Asked<Manner>,
-    Text(document): Text,
+    Toml(document): Toml,
 ) -> Result<Json<Import>, Problem> {
     let settings = core.parts.settings.clone();
     on_disk(move || settings.apply_toml(&document, manner.dry_run)).await.map(Json)

@@ -143,7 +143,9 @@ pub(crate) async fn add(
             position: 0,
             enabled: new.enabled,
         };
-        // The key first: a source that is told to use it has to find it.
+        // What is refused leaves the key that works; else the key comes first: a source that is told to use it has to
+        // find it.
+        record.check()?;
         if let Some(key) = new.key {
             secrets.set(&secret, Secret::from(key.trim()))?;
         }

@@ -17,7 +17,7 @@ use crate::core::{Shared, on_disk};
 use crate::ports::LoggedProblem;
 use crate::{Problem, document};
 
-const VERSION: &str = env!("CARGO_PKG_VERSION");
+pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Who answers.
 #[derive(Serialize, ToSchema)]
@@ -147,7 +147,7 @@ pub(crate) async fn status(State(core): State<Shared>) -> Result<Json<Status>, P
     }))
 }
 
-fn free_bytes(home: &Path) -> Option<u64> {
+pub(super) fn free_bytes(home: &Path) -> Option<u64> {
     let disk = rustix::fs::statvfs(home).ok()?;
     disk.f_bavail.checked_mul(disk.f_frsize)
 }

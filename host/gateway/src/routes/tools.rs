@@ -1,19 +1,21 @@
 //! The tools, as the owner sees and calls them.
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::State;
 use homeagent_agent::ToolListing;
 use homeagent_types::{Cause, Conversation, Media, MediaSource, Role, ToolOutput};
 use serde::Serialize;
-use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::chat::owner;
+use super::plugins::to_the_end;
 use crate::Problem;
 use crate::core::Shared;
 use crate::document::{AgentStopped, CallFailures};
-use crate::extract::{Named, Text};
+use crate::extract::{MaybeDocument, Named};
 
 /// Lists the tools the owner has, sorted by name.
 #[utoipa::path(
@@ -72,13 +74,11 @@ struct Medium {
 pub(crate) async fn call(
     State(core): State<Shared>,
     Named(name): Named<String>,
-    Text(args): Text,
-) -> Result<Json<Output>, Problem> {
-    let args = if args.trim().is_empty() { "{}".to_owned() } else { args };
     // Only looked at: parsing and writing it again would lose digits.
-    serde_json::from_str::<IgnoredAny>(&args)
-        .map_err(|error| Problem::bad_request(format!("the arguments are not JSON: {error}")))?;
-    if !args.trim_start().starts_with('{') {
+    MaybeDocument(args): MaybeDocument<Box<RawValue>>,
+) -> Result<Json<Output>, Problem> {
+    let args = args.map_or_else(|| "{}".to_owned(), |args| args.get().to_owned());
+    if !args.starts_with('{') {
         return Err(Problem::invalid("the arguments have to be a JSON object, such as {\"name\": \"value\"}"));
     }
     let conversation = Conversation::person("api", "owner");
@@ -92,7 +92,8 @@ pub(crate) async fn call(
         chain: Vec::new(),
         meta: Vec::new(),
     };
-    let output = core.live()?.turns.call_tool(&name, args, cause).await?;
+    let turns = Arc::clone(&core.live()?.turns);
+    let output = to_the_end("call", async move { turns.call_tool(&name, args, cause).await }).await?;
     Ok(Json(Output::from(output)))
 }
 

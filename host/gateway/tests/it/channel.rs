@@ -1,14 +1,19 @@
 //! Chat connections over the unix socket.
 
+use std::time::Duration;
+
 use futures::{SinkExt as _, StreamExt as _};
 use homeagent_types::Role;
 use homeagent_types::ports::{Frame, ToPeer};
 use hyper::Method;
+use tokio::io::AsyncWriteExt as _;
 use tokio::net::UnixStream;
 use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::watch;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
-use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::protocol::frame::Frame as WsFrame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::{CloseCode, Data, OpCode};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 use crate::fakes::{ChatEnd, FakeListeners};
@@ -66,6 +71,10 @@ async fn reasons_to_close_are_passed_on_both_ways() {
     slot.to_peer.send(ToPeer::Close("that is enough".into())).unwrap();
     assert_eq!(closed(&mut client).await, (CloseCode::Normal, "that is enough".into()));
 
+    let (_house, mut client, slot) = chat(4).await;
+    slot.to_peer.send(ToPeer::GivenUp("it was not read".into())).unwrap();
+    assert_eq!(closed(&mut client).await, (CloseCode::Policy, "it was not read".into()));
+
     let (_house, mut client, mut slot) = chat(4).await;
     let frame = CloseFrame { code: CloseCode::Normal, reason: "good night".into() };
     client.close(Some(frame)).await.unwrap();
@@ -102,16 +111,38 @@ async fn a_frame_that_is_too_large_ends_the_connection_with_a_sentence() {
 }
 
 #[tokio::test]
+async fn frames_that_can_not_be_read_end_the_connection_with_the_code_that_belongs_to_it() {
+    let text = |bytes: Vec<u8>| WsFrame::message(bytes, OpCode::Data(Data::Text), true);
+    let (_house, mut client, _slot) = chat(4).await;
+    // More than is read at all.
+    let _ = client.send(Message::Frame(text(vec![b'x'; 5 * 1024 * 1024]))).await;
+    assert_eq!(closed(&mut client).await.0, CloseCode::Size);
+
+    let (_house, mut client, _slot) = chat(4).await;
+    client.send(Message::Frame(text(vec![0xff, 0xfe]))).await.unwrap();
+    assert_eq!(closed(&mut client).await.0, CloseCode::Invalid);
+
+    let (_house, mut client, _slot) = chat(4).await;
+    // A reserved kind of frame, masked, empty.
+    client.get_mut().write_all(&[0x83, 0x80, 0, 0, 0, 0]).await.unwrap();
+    assert_eq!(closed(&mut client).await.0, CloseCode::Protocol);
+}
+
+#[tokio::test]
 async fn a_full_slot_holds_the_client_up_and_loses_nothing() {
     let (_house, mut client, mut slot) = chat(1).await;
-    let frames = 300;
+    let frames = 1000;
+    let (sent, mut progress) = watch::channel(0);
     let sender = tokio::spawn(async move {
         for number in 0..frames {
             client.send(Message::text(format!("{number:>8192}"))).await.unwrap();
+            sent.send_replace(number + 1);
         }
-        client
+        (client, sent)
     });
-    // The sockets' own buffers hold a fraction of it, so the sender can't have ended before this reads.
+    // Until it gets no further: the sockets' own buffers hold a fraction of it.
+    while let Ok(Ok(())) = tokio::time::timeout(Duration::from_secs(1), progress.changed()).await {}
+    assert!(*progress.borrow() < frames, "it was not held up");
     for number in 0..frames {
         assert_eq!(slot.next().await, Ok(Frame::Text(format!("{number:>8192}"))));
     }

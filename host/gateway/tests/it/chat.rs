@@ -1,5 +1,7 @@
 //! Turns over the API.
 
+use std::time::Duration;
+
 use http_body_util::BodyExt as _;
 use hyper::Method;
 use hyper::body::Incoming;
@@ -85,11 +87,14 @@ async fn a_turn_can_be_followed() {
 #[tokio::test]
 async fn a_client_that_goes_away_leaves_the_turn_running_and_another_can_cancel_it() {
     let house = House::open().await;
+    house.settings.set("core.gateway.streams", 1).unwrap();
     let stream = [("accept", "text/event-stream")];
     let response = house.stream(Method::POST, CHAT, &stream, r#"{"text":"wait"}"#).await;
     let mut body = response.into_body();
     read_until(&mut body, &mut String::new(), "started").await;
     drop(body);
+    // Its place is free when the daemon has noticed.
+    while house.stream(Method::GET, "/api/v1/events", &[], "").await.status() != 200 {}
 
     let status = house.local(Method::GET, "/api/v1/status", "").await.ok();
     assert_eq!(status["active"][0]["run"], "run-1");
@@ -125,4 +130,17 @@ async fn stopping_the_gateway_lets_turns_that_end_give_their_results() {
     read_until(&mut body, &mut read, "finished").await;
     shutdown.await.unwrap();
     assert!(!home.path().join("homed.sock").exists());
+}
+
+#[tokio::test]
+async fn a_request_that_does_not_end_is_cut_when_the_gateway_has_stopped() {
+    let house = House::open().await;
+    let response = house.stream(Method::POST, CHAT, &[("accept", "text/event-stream")], r#"{"text":"wait"}"#).await;
+    let mut body = response.into_body();
+    read_until(&mut body, &mut String::new(), "started").await;
+    let House { gateway, turns, .. } = house;
+    gateway.shutdown().await;
+    let end = async { while let Some(Ok(_)) = body.frame().await {} };
+    tokio::time::timeout(Duration::from_secs(60), end).await.expect("the connection has ended");
+    drop(turns);
 }

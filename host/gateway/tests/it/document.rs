@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 
 use crate::house::{Answer, House};
 
+/// The one operation that does not stand below `/api/v1`.
+const METRICS: &str = "/metrics";
+
 const METHODS: [&str; 4] = ["get", "put", "post", "delete"];
 
 struct Document(Value);
@@ -83,6 +86,32 @@ async fn every_operation_is_described() {
 }
 
 #[tokio::test]
+async fn descriptions_are_for_readers_of_the_api() {
+    let house = House::open().await;
+    let mut descriptions = Vec::new();
+    collect_descriptions(&Document::of(&house).await.0, &mut descriptions);
+    assert!(!descriptions.is_empty());
+    let linking: Vec<_> = descriptions.iter().filter(|text| text.contains("[`") || text.contains("crate::")).collect();
+    assert!(linking.is_empty(), "links into the sources: {linking:#?}");
+}
+
+/// All texts that stand under `description` or `summary`, however deep.
+fn collect_descriptions(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                if let ("description" | "summary", Value::String(text)) = (name.as_str(), value) {
+                    found.push(text.clone());
+                }
+                collect_descriptions(value, found);
+            }
+        }
+        Value::Array(values) => values.iter().for_each(|value| collect_descriptions(value, found)),
+        _ => {}
+    }
+}
+
+#[tokio::test]
 async fn the_document_is_the_same_over_both_transports_and_needs_the_token() {
     let house = House::open().await;
     let path = "/api/v1/openapi.json";
@@ -104,10 +133,9 @@ async fn real_answers_are_as_the_document_says() {
     house.journal.finish_run(&run, Vec::new(), RunStatus::Completed, Some("stop"), None, json!({})).await.unwrap();
     let mut answered = BTreeSet::new();
     for (method, template, names, body, status) in requests(&run) {
-        let path = names
-            .iter()
-            .fold(format!("/api/v1{template}"), |path, (name, value)| path.replace(&format!("{{{name}}}"), value));
-        let template = format!("/api/v1{}", template.split('?').next().unwrap());
+        let whole = if template == METRICS { template.to_owned() } else { format!("/api/v1{template}") };
+        let path = names.iter().fold(whole.clone(), |path, (name, value)| path.replace(&format!("{{{name}}}"), value));
+        let template = whole.split('?').next().unwrap().to_owned();
         let answer = house.remote(method.clone(), &path, body).await;
         assert_eq!(answer.status.as_u16(), status, "{method} {path}: {}", answer.body);
         document.check(&template, &method, &answer);
@@ -139,6 +167,7 @@ fn requests(run: &str) -> Vec<Asked> {
         (get.clone(), "/ping", none(), "", 200),
         (get.clone(), "/openapi.json", none(), "", 200),
         (get.clone(), "/status", none(), "", 200),
+        (get.clone(), METRICS, none(), "", 200),
         (post.clone(), "/chat", none(), r#"{"text":"hi"}"#, 200),
         (post.clone(), "/chat", none(), r#"{"text":""}"#, 422),
         (post.clone(), "/chat", none(), r#"{"text":"busy"}"#, 429),
@@ -147,6 +176,7 @@ fn requests(run: &str) -> Vec<Asked> {
         (post.clone(), "/stop", none(), r#"{"run":"none"}"#, 404),
         (get.clone(), "/runs", none(), "", 200),
         (get.clone(), "/runs?limit=none", none(), "", 400),
+        (get.clone(), "/runs?limit=0", none(), "", 422),
         (get.clone(), "/runs/{id}", id(run), "", 200),
         (get.clone(), "/runs/{id}", id("none"), "", 404),
         (post.clone(), "/runs/{id}/cancel", id(run), "", 409),

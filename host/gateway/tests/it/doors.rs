@@ -18,6 +18,9 @@ async fn ping_is_all_there_is_without_a_token() {
     let refused = house.bare(Method::GET, STATUS, &[host], "").await;
     assert_eq!(refused.problem(401)["type"], "urn:homeagent:problem:unauthorized");
     assert_eq!(refused.header("www-authenticate"), "Bearer realm=\"homed\"");
+    assert!(refused.body.contains("api-token"), "{}", refused.body);
+    let folder = house.home.path().display().to_string();
+    assert!(!refused.body.contains(&folder), "nothing about the home for strangers: {}", refused.body);
     for wrong in ["Bearer wrong", "Basic b3duZXI6eA==", "Bearer", ""] {
         let answer = house.bare(Method::GET, STATUS, &[host, ("authorization", wrong)], "").await;
         answer.problem(401);

@@ -1,6 +1,7 @@
 //! Following what happens.
 
 use homeagent_journal::{EventKind, Journal, NewEvent};
+use homeagent_settings::Database;
 use http_body_util::BodyExt as _;
 use hyper::Method;
 use hyper::body::Incoming;
@@ -125,4 +126,15 @@ async fn a_gateway_that_stops_ends_its_streams() {
     let body = open(&house, "", &[]).await;
     house.gateway.shutdown().await;
     body.collect().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_journal_that_can_not_be_read_is_said_at_the_end_of_the_stream() {
+    let house = House::open().await;
+    model_called(&house.journal, 1).await;
+    let database = Database::open(house.home.path().join("homeagent.db")).unwrap();
+    database.writer().unwrap().execute_batch("ALTER TABLE events RENAME TO gone").unwrap();
+    let body = open(&house, "?after=0", &[]).await;
+    let read = String::from_utf8(body.collect().await.unwrap().to_bytes().into()).unwrap();
+    assert!(read.starts_with("event: failed\n") && read.contains("\"status\":500"), "{read}");
 }

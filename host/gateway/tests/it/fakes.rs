@@ -15,7 +15,7 @@ use homeagent_types::ports::{
     AdapterSession, Adapters, Connection, Frame, Listeners, PluginAdmin, PluginStatus, ToPeer,
 };
 use homeagent_types::{CallError, Cause, Denial, Effect, Meta, Principal, Role, Shown, ToolDefinition, ToolOutput};
-use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::sync::{Notify, broadcast, mpsc, oneshot};
 
 /// Keeps an agent that stops and starts at once.
 pub struct FakeKeeper {
@@ -62,6 +62,8 @@ pub struct FakeTurns {
     running: Mutex<Vec<(String, oneshot::Sender<()>)>>,
     pub asked: Mutex<Vec<Ask>>,
     pub calls: Mutex<Vec<(String, String, Cause)>>,
+    /// The tool `patient` has begun; goes on; has ended.
+    pub patient: [Notify; 3],
 }
 
 #[async_trait]
@@ -180,6 +182,13 @@ impl Turns for FakeTurns {
                 remedy: "waiter plugin grant shy http".into(),
             })),
             "slow" => Err(CallError::Timeout),
+            "patient" => {
+                let [began, go_on, ended] = &self.patient;
+                began.notify_one();
+                go_on.notified().await;
+                ended.notify_one();
+                Ok(ToolOutput::text("done"))
+            }
             _ => Err(CallError::NotFound(format!("there is no tool \"{name}\""))),
         }
     }
@@ -405,6 +414,11 @@ impl Monitor for FakeMonitor {
             level: "warn".into(),
             origin: "plugin".into(),
             text: "the plugin failed; starting it again".into(),
+            run: Some("0199a0c7".into()),
         }]
+    }
+
+    fn counted(&self) -> String {
+        "# HELP counted_total What is counted\n# TYPE counted_total counter\ncounted_total 3\n\n".into()
     }
 }

@@ -53,9 +53,21 @@ impl House {
 
     /// Over TCP, as a client with the token does.
     pub async fn remote(&self, method: Method, path: &str, body: impl Into<Bytes>) -> Answer {
+        self.remote_with(method, path, &[("content-type", media_type(path))], body).await
+    }
+
+    /// The same, with these further headers only.
+    pub async fn remote_with(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<Bytes>,
+    ) -> Answer {
         let host = self.gateway.addr().to_string();
         let token = format!("Bearer {}", self.token());
-        self.bare(method, path, &[("host", &host), ("authorization", &token)], body).await
+        let headers = [&[("host", host.as_str()), ("authorization", token.as_str())], headers].concat();
+        self.bare(method, path, &headers, body).await
     }
 
     /// Over the unix socket.
@@ -72,9 +84,14 @@ impl House {
         body: impl Into<Bytes>,
     ) -> Response<Incoming> {
         let stream = UnixStream::connect(self.home.path().join("homed.sock")).await.unwrap();
-        let headers = [&[("host", "localhost")], headers].concat();
+        let headers = [&[("host", "localhost"), ("content-type", media_type(path))], headers].concat();
         send(stream, method, path, &headers, body.into()).await
     }
+}
+
+/// What a body sent there is.
+fn media_type(path: &str) -> &'static str {
+    if path.contains("/settings/import") { "application/toml" } else { "application/json" }
 }
 
 type Behind = (Arc<FakeTurns>, Arc<FakePlugins>, Settings, Secrets, Journal);

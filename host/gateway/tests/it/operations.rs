@@ -1,8 +1,12 @@
 //! Tools, plugins, settings, sources, adapters and runs.
 
+use std::time::Duration;
+
 use homeagent_journal::RunStatus;
 use hyper::Method;
 use serde_json::json;
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::UnixStream;
 
 use crate::house::House;
 
@@ -29,6 +33,22 @@ async fn arguments_and_results_of_tools_keep_every_digit() {
     house.remote(Method::POST, "/api/v1/tools/none", "{}").await.problem(404);
     let tools = house.remote(Method::GET, "/api/v1/tools", "").await.ok();
     assert_eq!((&tools[0]["name"], &tools[0]["least_role"]), (&json!("calc"), &json!("member")));
+}
+
+#[tokio::test]
+async fn a_client_that_goes_away_does_not_end_the_call_of_a_tool() {
+    let house = House::open().await;
+    let mut client = UnixStream::connect(house.home.path().join("homed.sock")).await.unwrap();
+    let head = "POST /api/v1/tools/patient HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n";
+    client.write_all(format!("{head}content-length: 2\r\n\r\n{{}}").as_bytes()).await.unwrap();
+    let House { gateway, turns, .. } = house;
+    let [began, go_on, ended] = &turns.patient;
+    began.notified().await;
+    drop(client);
+    // All connections have ended after it.
+    gateway.shutdown().await;
+    go_on.notify_one();
+    tokio::time::timeout(Duration::from_secs(60), ended.notified()).await.expect("it runs to its end");
 }
 
 #[tokio::test]
@@ -90,6 +110,13 @@ async fn sources_keep_their_keys_to_themselves() {
     let again = house.local(Method::PUT, path, r#"{"adapter":"vendor","model":"m2"}"#).await.ok();
     assert_eq!((&again["key"], &again["model"]), (&json!("set"), &json!("m2")));
 
+    // What is refused changes nothing, not even the key.
+    let refused = r#"{"adapter":"vendor","model":"not a model","key":"sk-0987654321"}"#;
+    house.local(Method::PUT, path, refused).await.problem(422);
+    house.local(Method::PUT, "/api/v1/sources/my%20source", refused).await.problem(422);
+    assert_eq!(house.secrets.names(), ["source.main.key"]);
+    assert_eq!(house.secrets.get("source.main.key").unwrap().unwrap().expose(), "sk-1234567890");
+
     let spare = house.local(Method::PUT, "/api/v1/sources/spare", r#"{"adapter":"parrot"}"#).await.ok();
     assert_eq!((&spare["model"], &spare["key"]), (&json!("parrot-1"), &json!("not set")));
     house.local(Method::POST, "/api/v1/sources/spare/use", "").await.ok();
@@ -118,6 +145,9 @@ async fn a_source_that_can_never_work_is_refused() {
         assert!(!problem.to_string().contains("password@"), "{url}");
     }
     put(r#"{"adapter":"vendor","model":"m","line":"other"}"#).await;
+    // The address of what is found, written so that it is taken for a source's.
+    let reserved = house.local(Method::PUT, "/api/v1/sources/%6Fffers", r#"{"adapter":"parrot"}"#).await.problem(422);
+    assert!(reserved["detail"].as_str().unwrap().contains("\"offers\""), "{reserved}");
     assert_eq!(house.local(Method::GET, "/api/v1/sources", "").await.ok(), json!([]));
     assert!(house.secrets.names().is_empty());
 }
@@ -153,6 +183,7 @@ async fn runs_are_read_from_the_journal() {
     let older = format!("/api/v1/runs?before={}", ids[1]);
     let older = house.local(Method::GET, &older, "").await.ok();
     assert_eq!(older.as_array().unwrap().len(), 1);
+    house.local(Method::GET, "/api/v1/runs?before=none", "").await.problem(404);
 
     let run = house.local(Method::GET, &format!("/api/v1/runs/{}", ids[0]), "").await.ok();
     assert_eq!((&run["status"], &run["events"][0]["kind"]), (&json!("completed"), &json!("run_started")));

@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use jiff::civil::Date;
+use metrics::Counter;
+
+use crate::{complain, meters};
 
 /// How long nothing is tried after a line could not be written.
 const PAUSE: Duration = Duration::from_secs(5);
@@ -30,6 +33,8 @@ pub(crate) struct LogFiles<B> {
     open: Option<Open>,
     /// Since a line could not be written: when to try again, and how many were lost.
     trouble: Option<(Instant, u64)>,
+    written: Counter,
+    lost: Counter,
 }
 
 /// The file that is written now.
@@ -55,7 +60,9 @@ impl Place {
             Some((day, number)) => (day, number.parse().ok()?),
             None => (inner, 1),
         };
-        Some(Self { day: day.parse().ok()?, number })
+        let place = Self { day: day.parse().ok()?, number };
+        // Other ways to write the same place are no names of ours.
+        (place.name() == name).then_some(place)
     }
 
     fn name(self) -> String {
@@ -69,7 +76,8 @@ impl Place {
 impl<B: Fn() -> Bounds> LogFiles<B> {
     /// Files in this folder, which is made when the first line is written; `bounds` is asked with each.
     pub(crate) fn new(folder: PathBuf, bounds: B) -> Self {
-        Self { folder, bounds, open: None, trouble: None }
+        let (written, lost) = meters::log_lines();
+        Self { folder, bounds, open: None, trouble: None, written, lost }
     }
 
     fn put(&mut self, line: &[u8], today: Date) -> io::Result<()> {
@@ -95,6 +103,7 @@ impl<B: Fn() -> Bounds> LogFiles<B> {
             && now < *again
         {
             *lost += 1;
+            self.lost.increment(1);
             return;
         }
         let told = match self.trouble {
@@ -103,17 +112,21 @@ impl<B: Fn() -> Bounds> LogFiles<B> {
         };
         let wrote = if told.is_empty() { Ok(()) } else { self.put(told.as_bytes(), today) };
         match wrote.and_then(|()| self.put(line, today)) {
-            Ok(()) => self.trouble = None,
+            Ok(()) => {
+                self.trouble = None;
+                self.written.increment(1);
+            }
             Err(error) => {
                 self.open = None;
                 if self.trouble.is_none() {
                     let folder = self.folder.display();
-                    eprintln!(
+                    complain(&format!(
                         "the log can't be written in {folder}: {error}; homed goes on, and tries again meanwhile"
-                    );
+                    ));
                 }
                 let lost = self.trouble.map_or(0, |(_, lost)| lost) + 1;
                 self.trouble = Some((now + PAUSE, lost));
+                self.lost.increment(1);
             }
         }
     }
@@ -138,7 +151,8 @@ impl Open {
         let last = places(folder)?.into_iter().map(|(place, _)| place).filter(|place| place.day == day).max();
         let mut place = last.unwrap_or(Place { day, number: 1 });
         if fs::metadata(folder.join(place.name())).is_ok_and(|file| file.len() >= full) {
-            place.number += 1;
+            let further = place.number.checked_add(1);
+            place.number = further.ok_or_else(|| io::Error::other("this day's last file has the highest number"))?;
         }
         let path = folder.join(place.name());
         let file = OpenOptions::new().create(true).append(true).open(&path)?;
@@ -208,6 +222,37 @@ mod tests {
         let logs = home.path().join("logs");
         assert_eq!(names(&logs), ["homed.2026-03-02.198.log", "homed.2026-03-02.199.log", "homed.2026-03-02.200.log"]);
         assert_eq!(fs::read(logs.join("homed.2026-03-02.200.log")).expect("a file of the log").len(), 100);
+    }
+
+    #[test]
+    fn only_names_that_are_written_so_are_files_of_the_log() {
+        for name in ["homed.2026-03-02.log", "homed.2026-03-02.2.log", "homed.2026-03-02.10.log"] {
+            assert_eq!(Place::of(name).map(Place::name).as_deref(), Some(name));
+        }
+        for name in [
+            "homed.2026-03-02.1.log",
+            "homed.2026-03-02.02.log",
+            "homed.2026-03-02.+2.log",
+            "homed.20260302.log",
+            "homed.2026-03-02T00.log",
+            "homed.log",
+        ] {
+            assert_eq!(Place::of(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn after_the_highest_number_nothing_is_written_and_nothing_breaks() {
+        let home = tempfile::tempdir().expect("a folder");
+        let logs = home.path().join("logs");
+        fs::create_dir(&logs).expect("the disk takes it");
+        let last = logs.join(format!("homed.2026-03-02.{}.log", u32::MAX));
+        fs::write(&last, "x".repeat(100)).expect("the disk takes it");
+        let mut log = files(home.path(), 14, 100, 1000);
+        log.take(b"lost\n", TODAY, Instant::now());
+        assert_eq!(names(&logs), [last.file_name().expect("a name").to_str().expect("UTF-8")]);
+        log.take(b"the next day\n", date(2026, 3, 3), Instant::now() + PAUSE);
+        assert_eq!(names(&logs).len(), 2);
     }
 
     #[test]

@@ -72,3 +72,27 @@ async fn the_inputs_of_a_run_that_did_nothing_wait_again() {
     assert_eq!(pending, ["kept", "joined"]);
     journal.start_run(CONVERSATION, "me", &pending).await.expect("they can be taken again");
 }
+
+#[tokio::test]
+async fn one_damaged_event_keeps_nobody_from_the_others() {
+    let (home, journal) = Home::new_journal();
+    for id in ["broken", "sound"] {
+        accept(&journal, id).await;
+    }
+    let (session, run) = start(&journal, &[]).await;
+    for text in ["one", "two", "three"] {
+        let said = event(&session, Some(&run), EventKind::UserMessageAdded, json!({ "text": text }));
+        journal.append(said).await.expect("appends");
+    }
+    let damage = "UPDATE events SET payload = '{torn' WHERE payload LIKE '%\"two\"%' OR payload LIKE '%\"broken\"%'";
+    home.database().writer().expect("a connection").execute_batch(damage).expect("damages");
+
+    let texts = |events: Vec<homeagent_journal::Event>| -> Vec<String> {
+        events.iter().filter_map(|event| event.payload["text"].as_str().map(str::to_owned)).collect()
+    };
+    assert_eq!(texts(journal.conversation_history(CONVERSATION, 10).await.expect("reads")), ["one", "three"]);
+    assert_eq!(texts(journal.run_events(&run).await.expect("reads")), ["one", "three"]);
+    assert_eq!(texts(journal.session_events(&session, true, 0, 10).await.expect("reads")), ["sound", "one", "three"]);
+    let pending = journal.recover().await.expect("recovers").pending_inputs;
+    assert_eq!(pending.iter().map(|input| input.input_id.as_str()).collect::<Vec<_>>(), ["sound"]);
+}

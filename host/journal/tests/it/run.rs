@@ -77,3 +77,23 @@ async fn runs_are_paged_newest_first() {
     assert_eq!(seen, started);
     assert!(journal.runs(2, Some("nowhere")).await.expect("reads").is_empty());
 }
+
+#[tokio::test]
+async fn an_input_joins_an_open_run_with_its_words_or_not_at_all() {
+    let (_home, journal) = Home::new_journal();
+    accept(&journal, "first").await;
+    accept(&journal, "more").await;
+    let (session, run) = start(&journal, &["first"]).await;
+    let words = || vec![event(&session, Some(&run), EventKind::UserMessageAdded, json!({ "input_id": "more" }))];
+    let nameless = event(&session, Some(&run), EventKind::OutputQueued, json!({}));
+    let refused = journal.join_run(&run, "more", words().into_iter().chain([nameless]).collect()).await;
+    assert!(matches!(refused, Err(JournalError::MissingField { .. })), "{refused:?}");
+    assert_eq!(journal.run_events(&run).await.expect("reads").len(), 1, "it has only begun");
+    journal.join_run(&run, "more", words()).await.expect("it waits still");
+    let taken = journal.join_run(&run, "more", words()).await;
+    assert!(matches!(taken, Err(JournalError::InputNotWaiting { .. })), "{taken:?}");
+    journal.finish_run(&run, Vec::new(), RunStatus::Completed, None, None, Value::Null).await.expect("finishes");
+    accept(&journal, "late").await;
+    let late = journal.join_run(&run, "late", words()).await;
+    assert!(matches!(late, Err(JournalError::RunEnded { .. })), "{late:?}");
+}

@@ -3,6 +3,8 @@
 use homeagent_types::model::ModelDelta;
 use homeagent_types::ports::Progress;
 
+use crate::meters::FirstPiece;
+
 /// Passes pieces on. What an earlier attempt has shown stays until a later one has something to show in its place.
 pub(super) struct Show<'a> {
     progress: &'a dyn Progress,
@@ -10,16 +12,23 @@ pub(super) struct Show<'a> {
     shown: bool,
     /// Something of an earlier attempt is still shown.
     stale: bool,
+    /// Measures how long this attempt's first piece takes, until it is there.
+    first: Option<FirstPiece>,
 }
 
 impl<'a> Show<'a> {
     pub(super) fn new(progress: &'a dyn Progress) -> Self {
-        Show { progress, shown: false, stale: false }
+        Show { progress, shown: false, stale: false, first: None }
     }
 
     /// Another attempt begins.
     pub(super) fn begin(&mut self) {
         self.stale |= std::mem::take(&mut self.shown);
+    }
+
+    /// Measures how long the first piece takes from now on.
+    pub(super) fn times(&mut self, first: FirstPiece) {
+        self.first = Some(first);
     }
 
     pub(super) fn piece(&mut self, delta: &ModelDelta) {
@@ -28,6 +37,9 @@ impl<'a> Show<'a> {
             ModelDelta::Text(_) | ModelDelta::Reasoning(_) | ModelDelta::ToolCall(_) => {}
             // These are the assembler's.
             ModelDelta::Usage(_) | ModelDelta::Finish(_) | ModelDelta::Opaque(_) | ModelDelta::Error(_) => return,
+        }
+        if let Some(first) = self.first.take() {
+            first.arrived();
         }
         self.clear();
         self.shown = true;

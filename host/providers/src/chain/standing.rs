@@ -34,6 +34,23 @@ pub enum SourceStanding {
     SwitchedOff,
 }
 
+impl SourceStanding {
+    /// Every way it can stand.
+    pub const ALL: [Self; 5] = [Self::Ready, Self::CoolingDown, Self::Unfunded, Self::Disabled, Self::SwitchedOff];
+
+    /// Its name, as it is serialized.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ready => "ready",
+            Self::CoolingDown => "cooling-down",
+            Self::Unfunded => "unfunded",
+            Self::Disabled => "disabled",
+            Self::SwitchedOff => "switched-off",
+        }
+    }
+}
+
 /// A source and how it stands, for people.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct SourceState {

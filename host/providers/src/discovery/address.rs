@@ -1,16 +1,10 @@
 //! Addresses that people and other programs wrote.
 
-use reqwest::Url;
+use homeagent_settings::is_base_url;
 
-/// The address without a slash at its end, where a source can have it as its base URL: it is `http` or `https`, names a
-/// host, and holds neither a password nor a query.
+/// The address without a slash at its end, where a source can have it as its base URL.
 pub(super) fn usable(text: &str) -> Option<String> {
-    let url = Url::parse(text).ok()?;
-    let web = matches!(url.scheme(), "http" | "https") && url.has_host();
-    let bare =
-        url.username().is_empty() && url.password().is_none() && url.query().is_none() && url.fragment().is_none();
-    let plain = !text.chars().any(|c| c.is_whitespace() || c.is_control());
-    (web && bare && plain).then(|| text.trim_end_matches('/').to_owned())
+    is_base_url(text).then(|| text.trim_end_matches('/').to_owned())
 }
 
 /// The address at which a server answers that was told by `OLLAMA_HOST`, or the like, where to listen: `HOST`,

@@ -16,8 +16,8 @@ impl bus::Host for &mut InstanceState {
         if topic.len() + payload.len() > LARGEST {
             return Err(CallError::Invalid(format!("an event has at most {LARGEST} bytes")).into());
         }
-        if let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(&payload) {
-            return Err(CallError::Invalid(format!("the payload is not JSON: {error}")).into());
+        if let Err(error) = homeagent_types::check_json(&payload) {
+            return Err(CallError::Invalid(format!("the payload is {error}")).into());
         }
         self.services.bus.publish(&Event {
             topic: format!("plugin.{}.{topic}", self.slot.name),

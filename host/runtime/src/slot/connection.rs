@@ -1,5 +1,6 @@
 //! A connection that the host holds for a slot, on the slot's side.
 
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -9,6 +10,7 @@ use tokio::sync::{Mutex, mpsc};
 
 use super::Slot;
 use super::job::Work;
+use super::sockets::FromSlot;
 use crate::host::LARGEST_FRAME;
 
 /// Frames that wait for the slot; beyond it the connection is not read.
@@ -24,7 +26,8 @@ enum FromPeer {
 /// What the transport holds.
 pub(crate) struct HeldConnection {
     to_slot: mpsc::Sender<FromPeer>,
-    from_slot: Mutex<mpsc::Receiver<ToPeer>>,
+    from_slot: Mutex<FromSlot>,
+    given_up: Arc<OnceLock<String>>,
 }
 
 /// Adds a connection to the slot and tells the instance of it.
@@ -32,7 +35,8 @@ pub(crate) fn open(slot: Slot, listener: &str, attested: Option<Principal>, meta
     let (id, from_slot) = slot.core.sockets.add(listener, attested, meta);
     let (to_slot, frames) = mpsc::channel(WAITING);
     tokio::spawn(pump(slot, id, frames));
-    HeldConnection { to_slot, from_slot: Mutex::new(from_slot) }
+    let given_up = from_slot.given_up();
+    HeldConnection { to_slot, from_slot: Mutex::new(from_slot), given_up }
 }
 
 #[async_trait]
@@ -48,17 +52,19 @@ impl Connection for HeldConnection {
             Ok(()) => Ok(()),
             Err(mpsc::error::SendTimeoutError::Timeout(_)) => Err(CallError::Busy),
             Err(mpsc::error::SendTimeoutError::Closed(_)) => {
-                Err(CallError::NotFound("the plugin that served this connection has been unloaded".into()))
+                let reason = self.given_up.get().cloned();
+                let unloaded = || "the plugin that served this connection has been unloaded".to_owned();
+                Err(CallError::NotFound(reason.unwrap_or_else(unloaded)))
             }
         }
     }
 
     async fn next(&self) -> Option<ToPeer> {
-        self.from_slot.lock().await.recv().await
+        self.from_slot.lock().await.next().await
     }
 
     async fn closed(self: Box<Self>, reason: String) {
-        let Self { to_slot, from_slot } = *self;
+        let Self { to_slot, from_slot, .. } = *self;
         // First, so that a handler that waits to send something here does not wait for us.
         drop(from_slot);
         drop(to_slot.send(FromPeer::Closed(reason)).await);
@@ -97,7 +103,11 @@ async fn pump(slot: Slot, id: u64, mut frames: mpsc::Receiver<FromPeer>) {
             next = if room { frames.try_recv().ok() } else { None };
         }
         if !slot.core.grants.allows("listen") {
-            reason = "the plugin may not serve connections any more".to_owned();
+            reason = format!(
+                "the plugin may not serve connections any more; the owner can allow it: waiter plugin grant {} listen",
+                slot.core.name
+            );
+            slot.core.sockets.give_up(id, &reason);
             break;
         }
         if !batch.is_empty() {

@@ -15,6 +15,7 @@ use wasmtime::component::GuestTaskId;
 use super::job::Verdict;
 use super::sockets::Sockets;
 use crate::grants::GrantTable;
+use crate::meters::SlotMeters;
 use crate::services::Services;
 
 /// The key under which a call's number travels in the meta of its cause, so that a guest that hands the cause back is
@@ -39,6 +40,7 @@ pub(crate) struct SlotCore {
     pub(crate) grants: GrantTable,
     pub(crate) sockets: Sockets,
     pub(crate) calls: AtomicU64,
+    pub(crate) meters: SlotMeters,
     /// A place for each call that the plugin makes through the host.
     pub(crate) calls_out: Arc<Semaphore>,
     running: Mutex<HashMap<u64, Running>>,
@@ -87,6 +89,7 @@ struct LogBudget {
 impl SlotCore {
     pub(crate) fn new(name: String, grants: GrantTable, services: &Services) -> Self {
         Self {
+            meters: SlotMeters::new(&name),
             name,
             grants,
             sockets: Sockets::default(),

@@ -134,6 +134,7 @@ impl Life {
         let exports = match self.instantiate(&mut store).await {
             Ok(exports) => Arc::new(exports),
             Err(error) => {
+                self.seat.core.meters.trapped();
                 let reason = describe_trap(&self.seat.core, "instantiation", &error, None);
                 drop(ready.send(Err(reason.clone())));
                 return Exit::Failed(reason);
@@ -152,6 +153,7 @@ impl Life {
     /// are lost with the store, which is still there.
     fn account_for(&self, trap: &wasmtime::Error, store: &mut Store<InstanceState>, phase: &Phase) -> String {
         let core = &self.seat.core;
+        core.meters.trapped();
         let refusal = store.data_mut().take_refusal();
         if let Some(export) = phase.get() {
             return describe_trap(core, export, trap, refusal);

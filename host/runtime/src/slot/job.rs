@@ -354,10 +354,10 @@ fn meta_weight(meta: &[(String, String)]) -> usize {
     meta.iter().map(|(key, value)| key.len() + value.len()).sum()
 }
 
-/// A result must be JSON; what is not becomes an error of the tool's.
+/// A result must be JSON that others can read; what is not becomes an error of the tool's.
 fn checked_output(output: ToolOutput) -> Result<ToolOutput, CallError> {
-    if let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(&output.value) {
-        return Err(CallError::Other(format!("the tool's result is not JSON: {error}")));
+    if let Err(error) = homeagent_types::check_json(&output.value) {
+        return Err(CallError::Other(format!("the tool's result is {error}")));
     }
     if output.media.iter().any(|Media { source, .. }| matches!(source, MediaSource::Stored(_))) {
         return Err(CallError::Other("the tool's result names a stored medium, which there is no store for".into()));

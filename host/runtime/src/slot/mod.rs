@@ -108,6 +108,7 @@ impl Slot {
             }
         };
         let outcome = exchange.instrument(span).await;
+        self.core.meters.called(outcome.as_ref().err());
         if let Err(error @ (CallError::Timeout | CallError::Other(_))) = &outcome {
             self.core.note_error(format!("{export}: {error}"));
         }

@@ -1,8 +1,8 @@
 //! The connections that the host holds for a slot.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use homeagent_types::ports::{Frame, ToPeer};
@@ -28,8 +28,28 @@ pub(crate) struct Sockets {
 struct Entry {
     about: ConnectionInfo,
     to_peer: mpsc::Sender<ToPeer>,
+    /// Why it was given up, for its other side.
+    given_up: Arc<OnceLock<String>>,
     /// The generation that has been told of the connection.
     told: u64,
+}
+
+/// What the slot sends a connection's other side.
+pub(crate) struct FromSlot {
+    frames: mpsc::Receiver<ToPeer>,
+    given_up: Arc<OnceLock<String>>,
+}
+
+impl FromSlot {
+    /// The next thing; `None` when the slot is gone. Cancel-safe.
+    pub(crate) async fn next(&mut self) -> Option<ToPeer> {
+        let next = self.frames.recv().await;
+        next.or_else(|| self.given_up.get().cloned().map(ToPeer::GivenUp))
+    }
+
+    pub(crate) fn given_up(&self) -> Arc<OnceLock<String>> {
+        Arc::clone(&self.given_up)
+    }
 }
 
 /// What an instance is told of a connection.
@@ -44,16 +64,26 @@ pub(crate) struct ConnectionInfo {
 }
 
 impl Sockets {
-    pub(crate) fn add(&self, listener: &str, attested: Option<Principal>, meta: Meta) -> (u64, mpsc::Receiver<ToPeer>) {
+    pub(crate) fn add(&self, listener: &str, attested: Option<Principal>, meta: Meta) -> (u64, FromSlot) {
         let id = self.next.fetch_add(1, Ordering::Relaxed) + 1;
-        let (to_peer, from_slot) = mpsc::channel(OUTGOING);
+        let (to_peer, frames) = mpsc::channel(OUTGOING);
         let about = ConnectionInfo { id, listener: listener.to_owned(), attested, meta, resumed: false };
-        lock(&self.open).insert(id, Entry { about, to_peer, told: 0 });
+        let given_up = Arc::default();
+        let from_slot = FromSlot { frames, given_up: Arc::clone(&given_up) };
+        lock(&self.open).insert(id, Entry { about, to_peer, given_up, told: 0 });
         (id, from_slot)
     }
 
     pub(crate) fn remove(&self, id: u64) {
         lock(&self.open).remove(&id);
+    }
+
+    /// Lets a connection go whose other side did not ask for it, and is told why.
+    pub(crate) fn give_up(&self, id: u64, reason: &str) {
+        if let Some(entry) = lock(&self.open).remove(&id) {
+            // The first reason stands.
+            let _ = entry.given_up.set(reason.to_owned());
+        }
     }
 
     pub(crate) fn ids(&self) -> Vec<u64> {
@@ -81,7 +111,7 @@ impl Sockets {
             Err(SendTimeoutError::Closed(_)) => Err(gone(id)),
             Err(SendTimeoutError::Timeout(_)) => {
                 // Waiting on would hold up everybody else whom the plugin serves.
-                lock(&self.open).remove(&id);
+                self.give_up(id, "what was sent here was not read in time");
                 Err(CallError::Other(format!("connection {id} is closed: its other side does not read")))
             }
         }
@@ -90,7 +120,9 @@ impl Sockets {
     pub(crate) fn close(&self, id: u64, reason: String) -> Result<(), CallError> {
         let entry = lock(&self.open).remove(&id).ok_or_else(|| gone(id))?;
         // A full queue means a peer that does not read; dropping the sender closes the connection all the same.
-        drop(entry.to_peer.try_send(ToPeer::Close(reason)));
+        if entry.to_peer.try_send(ToPeer::Close(reason.clone())).is_err() {
+            let _ = entry.given_up.set(reason);
+        }
         Ok(())
     }
 

@@ -167,6 +167,7 @@ impl Supervisor {
             let mut state = lock(&self.state);
             (state.phase, state.reason) = (Phase::BackingOff, Some(reason));
             state.restarts += 1;
+            self.seat.core.meters.restarted();
         }
         services.changed(name);
     }

@@ -60,6 +60,14 @@ async fn memory_has_an_end_and_the_error_says_so() {
 }
 
 #[tokio::test]
+async fn an_answer_that_is_nested_too_deep_is_refused_and_costs_no_instance() {
+    let house = house::with(&["traps"]).await;
+    let reason = reason(house.call("traps", "deep", "{}").await);
+    assert!(reason.contains("nested more than 100 deep"), "{reason}");
+    assert_eq!(house.call("traps", "ok", "{}").await, Ok("ok".into()));
+}
+
+#[tokio::test]
 async fn an_answer_that_is_too_big_is_refused() {
     let house = house::with(&["traps", "counter-one"]).await;
     let outcome = house.call("traps", "big", "{}").await;

@@ -66,9 +66,60 @@ async fn unloading_the_plugin_closes_its_connections() {
     let connection = connect(&house).await;
     assert_eq!(frame(&*connection).await["type"], "hello");
     house.runtime.unload("cli").await.expect("it is loaded");
-    while let Some(ToPeer::Frame(_)) = connection.next().await {}
+    assert_eq!(end(&*connection).await, None);
     let gone = house.runtime.connect("chat", None, Vec::new()).await;
     assert!(gone.is_err_and(|error| error.to_string().contains("chat")));
+}
+
+fn output(text: &str) -> Output {
+    Output {
+        id: "1".into(),
+        run: None,
+        conversation: Conversation::person("cli", "owner"),
+        reply_route: None,
+        kind: OutputKind::Reply,
+        text: text.into(),
+        media: Vec::new(),
+        structured: None,
+        meta: Vec::new(),
+    }
+}
+
+/// What comes after all frames.
+async fn end(connection: &dyn Connection) -> Option<ToPeer> {
+    loop {
+        match connection.next().await {
+            Some(ToPeer::Frame(_)) => {}
+            end => return end,
+        }
+    }
+}
+
+#[tokio::test]
+async fn whoever_does_not_read_is_given_up_and_told_why() {
+    let house = with_cli().await;
+    let (slow, reader) = (connect(&house).await, connect(&house).await);
+    assert_eq!(frame(&*slow).await["type"], "hello");
+    assert_eq!(frame(&*reader).await["type"], "hello");
+    // More than the queue of one who does not read holds.
+    for number in 0..300 {
+        let text = format!("{number}");
+        house.runtime.deliver("cli", output(&text), house::cause(30_000)).await.expect("the reader is there");
+        assert_eq!(frame(&*reader).await["text"], text);
+    }
+    let reason = "what was sent here was not read in time".to_owned();
+    assert_eq!(end(&*slow).await, Some(ToPeer::GivenUp(reason)));
+}
+
+#[tokio::test]
+async fn connections_of_a_plugin_that_may_not_have_them_any_more_are_told_why() {
+    let house = with_cli().await;
+    let connection = connect(&house).await;
+    assert_eq!(frame(&*connection).await["type"], "hello");
+    house.runtime.revoke("cli", "listen").await.expect("it asks for it");
+    connection.receive(Frame::Text("{}".into())).await.expect("it is taken and looked at");
+    let Some(ToPeer::GivenUp(reason)) = end(&*connection).await else { panic!("no reason was given") };
+    assert!(reason.contains("waiter plugin grant cli listen"), "{reason}");
 }
 
 #[tokio::test]
@@ -77,17 +128,7 @@ async fn a_known_secret_does_not_go_out() {
     house.secrets.set("source.x.key", "sk-marked-0123456789".into()).expect("a secret");
     let connection = connect(&house).await;
     assert_eq!(frame(&*connection).await["type"], "hello");
-    let output = Output {
-        id: "1".into(),
-        run: None,
-        conversation: Conversation::person("cli", "owner"),
-        reply_route: None,
-        kind: OutputKind::Reply,
-        text: "the key is sk-marked-0123456789, keep it".into(),
-        media: Vec::new(),
-        structured: None,
-        meta: Vec::new(),
-    };
+    let output = output("the key is sk-marked-0123456789, keep it");
     house.runtime.deliver("cli", output, house::cause(5_000)).await.expect("somebody is connected");
     assert_eq!(frame(&*connection).await["text"], "the key is [secret source.x.key], keep it");
 }

@@ -1,5 +1,6 @@
 //! The SQLite file: how it is opened, who may read it, and the schema version of each component in it.
 
+mod damage;
 mod error;
 mod migrate;
 

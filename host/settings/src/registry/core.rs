@@ -214,5 +214,17 @@ fn surfaces() -> Vec<Declaration> {
         integer("core.log.file_mib", 64, (1, 4096), "How large a log file may become before the next one begins")
             .counted_in("MiB"),
         integer("core.log.total_mib", 512, (1, 1 << 20), "How much all log files may take together").counted_in("MiB"),
+        Declaration::new(
+            "core.otel.endpoint",
+            Kind::Url,
+            "",
+            "Where an OpenTelemetry collector takes spans over HTTP, such as http://127.0.0.1:4318; empty sends none",
+        ),
+        Declaration::new(
+            "core.otel.service_name",
+            Kind::Text,
+            "homeagent",
+            "What the daemon is called where its spans are shown",
+        ),
     ]
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use url::Url;
 use utoipa::ToSchema;
 
 /// The type of a setting's value and its limits (both ends are allowed).
@@ -55,12 +56,14 @@ pub enum Kind {
     List,
     /// A host and a port, `127.0.0.1:8686`.
     Address,
+    /// Where a server's API begins, `https://host/path`, or nothing: see [`is_base_url`].
+    Url,
     /// A secret, kept encrypted under the setting's key. The setting's value is `null` while there is none, else the
-    /// secret's name; the secret itself is only in [`crate::Secrets`].
+    /// secret's name, and never the secret itself.
     Secret,
 }
 
-/// What the number of a [`Kind::Duration`] counts.
+/// What the number of a duration counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DurationUnit {
@@ -135,6 +138,7 @@ impl Kind {
             Self::Choice { .. } => "choice",
             Self::List => "list",
             Self::Address => "address",
+            Self::Url => "url",
             Self::Secret => "secret",
         }
     }
@@ -155,6 +159,7 @@ impl Kind {
             Self::Choice { choices } => value.as_str().is_some_and(|word| choices.iter().any(|choice| choice == word)),
             Self::List => value.as_array().is_some_and(|items| items.iter().all(Value::is_string)),
             Self::Address => value.as_str().is_some_and(is_address),
+            Self::Url => value.as_str().is_some_and(|text| text.is_empty() || is_base_url(text)),
             Self::Secret => value.as_str().is_some_and(|text| !text.is_empty()),
         }
     }
@@ -177,6 +182,9 @@ impl Kind {
             Self::Choice { choices } => format!("one of {}", choices.join(", ")),
             Self::List => "a list of texts".to_owned(),
             Self::Address => "a host and a port, such as 127.0.0.1:8686".to_owned(),
+            Self::Url => "nothing, or http:// or https:// with a host and no password or query, such as \
+                 http://127.0.0.1:4318"
+                .to_owned(),
             Self::Secret => "a text that is not empty".to_owned(),
         }
     }
@@ -197,7 +205,7 @@ impl Kind {
             Self::Integer { .. } => integer(trimmed).map(Value::from),
             Self::Number { .. } => trimmed.parse::<f64>().ok().filter(|number| number.is_finite()).map(Value::from),
             Self::Duration { unit, .. } => span(trimmed, *unit).map(Value::from),
-            Self::Choice { .. } | Self::Address => Some(Value::from(trimmed)),
+            Self::Choice { .. } | Self::Address | Self::Url => Some(Value::from(trimmed)),
             Self::Text | Self::Secret => Some(Value::from(text)),
             Self::List if trimmed.starts_with('[') => serde_json::from_str(trimmed).ok(),
             Self::List => {
@@ -254,4 +262,16 @@ fn is_address(text: &str) -> bool {
     // A host of digits and dots only is a mistyped IP address, not a name.
     let named = host.chars().any(|c| c.is_ascii_alphabetic());
     named && host.split('.').all(label) && port.parse::<u16>().is_ok()
+}
+
+/// Whether a server's API can begin at this address: it is `http` or `https`, names a host, and holds neither a password
+/// nor a query.
+#[must_use]
+pub fn is_base_url(text: &str) -> bool {
+    let Ok(url) = Url::parse(text) else { return false };
+    let web = matches!(url.scheme(), "http" | "https") && url.has_host();
+    let bare =
+        url.username().is_empty() && url.password().is_none() && url.query().is_none() && url.fragment().is_none();
+    let plain = !text.chars().any(|c| c.is_whitespace() || c.is_control());
+    web && bare && plain
 }

@@ -25,7 +25,7 @@ pub use self::core::core_declarations;
 pub use self::declaration::{Applies, Declaration, plugin_prefix};
 pub use self::document::{Changed, Fault, Import, ImportError};
 pub use self::error::SettingsError;
-pub use self::kind::{DurationUnit, Kind};
+pub use self::kind::{DurationUnit, Kind, is_base_url};
 pub use self::state::nearest;
 
 const MIGRATIONS: &[&str] = &["CREATE TABLE settings (
@@ -68,6 +68,16 @@ pub struct Entry {
     pub problem: Option<String>,
 }
 
+impl Entry {
+    /// What is wrong with what is stored, as a sentence that says what to do.
+    fn complaint(&self) -> Option<String> {
+        let key = &self.declaration.key;
+        self.problem.as_ref().map(|problem| {
+            format!("the setting {key} has its default: {problem}; set it again with: waiter settings set {key} VALUE")
+        })
+    }
+}
+
 impl Settings {
     /// Reads all stored settings and declares the `core.*` ones. Values of kind [`Kind::Secret`] go to `secrets`.
     ///
@@ -88,14 +98,7 @@ impl Settings {
             declaration.check("core.")?;
             state.declare(declaration);
         }
-        for entry in state.entries() {
-            if let Some(problem) = &entry.problem {
-                let key = &entry.declaration.key;
-                database.remark(format!(
-                    "the setting {key} has its default: {problem}; set it again with: waiter settings set {key} VALUE"
-                ));
-            }
-        }
+        state.entries().filter_map(Entry::complaint).for_each(|complaint| database.remark(complaint));
         Ok(Self {
             shared: Arc::new(Shared {
                 database: database.clone(),
@@ -127,6 +130,10 @@ impl Settings {
             }
         }
         let changed = self.state_mut().replace(&prefix, declarations);
+        let complaints: Vec<String> = self.state().entries_under(&prefix).filter_map(Entry::complaint).collect();
+        for complaint in complaints {
+            tracing::warn!("{complaint}");
+        }
         self.announce(changed);
         Ok(())
     }
@@ -196,6 +203,7 @@ impl Settings {
     pub fn unset(&self, key: &str) -> Result<(), SettingsError> {
         let kind = match self.kind(key) {
             Err(_) if self.state().is_stored(key) => Kind::Text,
+            Err(_) if key.starts_with("plugin.") && self.shared.secrets.contains(key) => Kind::Secret,
             kind => kind?,
         };
         let _writing = self.shared.writing.lock().unwrap_or_else(PoisonError::into_inner);
@@ -245,7 +253,7 @@ impl Settings {
     /// Whether settings of this plugin are declared.
     fn declares(&self, plugin: &str) -> bool {
         let prefix = plugin_prefix(plugin);
-        self.state().entries().any(|entry| entry.declaration.key.starts_with(&prefix))
+        self.state().entries_under(&prefix).next().is_some()
     }
 
     fn delete_row(&self, key: &str) -> Result<(), SettingsError> {

@@ -30,6 +30,11 @@ impl State {
         self.entries.values()
     }
 
+    /// Those whose keys begin with `prefix`.
+    pub(super) fn entries_under(&self, prefix: &str) -> impl Iterator<Item = &Entry> {
+        self.entries().filter(move |entry| entry.declaration.key.starts_with(prefix))
+    }
+
     pub(super) fn is_stored(&self, key: &str) -> bool {
         self.stored.contains_key(key)
     }

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
-
 use super::{Entry, Kind, Settings, SettingsError};
 
 impl Settings {
@@ -34,7 +32,7 @@ impl Settings {
         self.typed(key, "a boolean", |entry| entry.value.as_bool())
     }
 
-    /// The value of a [`Kind::Text`], [`Kind::Choice`] or [`Kind::Address`].
+    /// The value of a [`Kind::Text`], [`Kind::Choice`], [`Kind::Address`] or [`Kind::Url`].
     ///
     /// # Errors
     ///
@@ -43,18 +41,6 @@ impl Settings {
         self.typed(key, "a text", |entry| match entry.declaration.kind {
             Kind::Secret => None,
             _ => entry.value.as_str().map(str::to_owned),
-        })
-    }
-
-    /// The value of a [`Kind::List`].
-    ///
-    /// # Errors
-    ///
-    /// As for [`Settings::integer`].
-    pub fn texts(&self, key: &str) -> Result<Vec<String>, SettingsError> {
-        self.typed(key, "a list", |entry| {
-            let items = entry.value.as_array()?;
-            Some(items.iter().filter_map(Value::as_str).map(str::to_owned).collect())
         })
     }
 

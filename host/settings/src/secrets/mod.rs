@@ -12,10 +12,9 @@ mod secret;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use rusqlite::params;
-use tokio::sync::broadcast;
 
 use self::key::Key;
 use self::redaction::Redaction;
@@ -31,7 +30,6 @@ const MIGRATIONS: &[&str] = &["CREATE TABLE secrets (
 ) STRICT, WITHOUT ROWID;"];
 
 const LONGEST_NAME: usize = 200;
-const CHANGES_KEPT: usize = 64;
 
 /// The secrets of a home. Clones share them.
 #[derive(Clone)]
@@ -42,13 +40,13 @@ pub struct Secrets {
 struct Shared {
     database: Database,
     home: PathBuf,
+    /// Changed under `key`, once the disk has it.
     vault: RwLock<Vault>,
-    changes: broadcast::Sender<Arc<str>>,
+    /// `None` until the first secret is set. Held for as long as something is written.
+    key: Mutex<Option<Key>>,
 }
 
 struct Vault {
-    /// `None` until the first secret is set.
-    key: Option<Key>,
     /// `None` for those that do not decrypt.
     secrets: BTreeMap<String, Option<Secret>>,
     redaction: Redaction,
@@ -90,13 +88,13 @@ impl Secrets {
             Some((name, secret.ok()))
         };
         let secrets = rows.into_iter().filter_map(open).collect();
-        let mut vault = Vault { key, secrets, redaction: Redaction::default() };
+        let mut vault = Vault { secrets, redaction: Redaction::default() };
         vault.refresh();
-        let changes = broadcast::Sender::new(CHANGES_KEPT);
-        Ok(Self { shared: Arc::new(Shared { database: database.clone(), home, vault: RwLock::new(vault), changes }) })
+        let (vault, key) = (RwLock::new(vault), Mutex::new(key));
+        Ok(Self { shared: Arc::new(Shared { database: database.clone(), home, vault, key }) })
     }
 
-    /// Stores a secret under `name`, in place of an earlier one, and tells the subscribers.
+    /// Stores a secret under `name`, in place of an earlier one.
     ///
     /// # Errors
     ///
@@ -109,8 +107,8 @@ impl Secrets {
         if secret.expose().is_empty() {
             return Err(SecretsError::Empty { name: name.to_owned() });
         }
-        let mut vault = self.vault_mut();
-        let key = match vault.key.take() {
+        let mut held = self.shared.key.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = match held.take() {
             Some(key) => key,
             // A file that appeared since (another program's, a restored one) is used, never overwritten.
             None => match Key::read(&self.shared.home)? {
@@ -119,7 +117,7 @@ impl Secrets {
             },
         };
         let sealed = key.encrypt(name, &secret);
-        vault.key = Some(key);
+        *held = Some(key);
         let (nonce, sealed) = sealed?;
         self.shared.database.write("storing a secret", |transaction| {
             transaction.execute(
@@ -128,10 +126,10 @@ impl Secrets {
                 params![name, nonce, sealed],
             )
         })?;
+        let mut vault = self.vault_mut();
         vault.secrets.insert(name.to_owned(), Some(secret));
         vault.refresh();
-        drop(vault);
-        self.announce(name);
+        tracing::debug!(name, "secret stored");
         Ok(())
     }
 
@@ -160,16 +158,14 @@ impl Secrets {
     ///
     /// What the database answers.
     pub fn remove(&self, name: &str) -> Result<bool, SecretsError> {
-        let mut vault = self.vault_mut();
+        let _writing = self.shared.key.lock().unwrap_or_else(PoisonError::into_inner);
         let removed = self.shared.database.write("removing a secret", |transaction| {
             transaction.execute("DELETE FROM secrets WHERE name = ?1", [name])
         })?;
+        let mut vault = self.vault_mut();
         vault.secrets.remove(name);
         vault.refresh();
-        drop(vault);
-        if removed > 0 {
-            self.announce(name);
-        }
+        tracing::debug!(name, removed, "secret removed");
         Ok(removed > 0)
     }
 
@@ -184,18 +180,6 @@ impl Secrets {
     #[must_use]
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.vault().redaction.apply(text)
-    }
-
-    /// Tells the name of each secret that is set or removed from now on.
-    #[must_use]
-    pub fn subscribe(&self) -> broadcast::Receiver<Arc<str>> {
-        self.shared.changes.subscribe()
-    }
-
-    fn announce(&self, name: &str) {
-        tracing::debug!(name, "secret changed");
-        // An error only says that nobody listens.
-        let _ = self.shared.changes.send(name.into());
     }
 
     fn vault(&self) -> RwLockReadGuard<'_, Vault> {

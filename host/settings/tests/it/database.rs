@@ -16,7 +16,6 @@ fn mode(path: &std::path::Path) -> u32 {
 #[test]
 fn the_file_and_its_side_files_are_closed_to_others() {
     let home = Home::new();
-    let home = home;
     let path = home.folder.path().join("里面/homeagent.db");
     let database = Database::open(&path).expect("opens");
     database.migrate("notes", &[FIRST]).expect("migrates");
@@ -28,7 +27,6 @@ fn the_file_and_its_side_files_are_closed_to_others() {
 #[test]
 fn a_file_open_to_others_is_closed() {
     let home = Home::new();
-    let home = home;
     let path = home.database().path().to_path_buf();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("chmod");
     let _database = home.database();
@@ -38,7 +36,6 @@ fn a_file_open_to_others_is_closed() {
 #[test]
 fn commits_are_synced_and_logged_ahead() {
     let home = Home::new();
-    let home = home;
     let database = home.database();
     let pragma = |name| {
         database.read("asking", |connection| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)))
@@ -54,7 +51,6 @@ fn commits_are_synced_and_logged_ahead() {
 #[test]
 fn components_migrate_by_themselves_and_keep_their_data() {
     let home = Home::new();
-    let home = home;
     home.database().migrate("notes", &[FIRST]).expect("version 1");
     home.database().migrate("other", &["CREATE TABLE other (id INTEGER PRIMARY KEY)"]).expect("another component");
 
@@ -72,7 +68,6 @@ fn components_migrate_by_themselves_and_keep_their_data() {
 #[test]
 fn a_newer_file_is_refused() {
     let home = Home::new();
-    let home = home;
     home.database().migrate("notes", &[FIRST, SECOND]).expect("version 2");
     let error = home.database().migrate("notes", &[FIRST]).expect_err("is refused");
     assert!(matches!(error, DatabaseError::Newer { found: 2, known: 1, .. }), "{error:?}");
@@ -86,7 +81,6 @@ fn a_newer_file_is_refused() {
 #[test]
 fn a_failed_migration_changes_nothing() {
     let home = Home::new();
-    let home = home;
     let database = home.database();
     database.migrate("notes", &[FIRST]).expect("version 1");
     let error = database.migrate("notes", &[FIRST, SECOND, "CREATE TABLE notes (again)"]).expect_err("fails");
@@ -98,7 +92,6 @@ fn a_failed_migration_changes_nothing() {
 #[test]
 fn a_failed_write_leaves_nothing() {
     let home = Home::new();
-    let home = home;
     let database = home.database();
     database.migrate("notes", &[FIRST]).expect("version 1");
     let failed = database.write("writing notes", |transaction| {
@@ -115,7 +108,6 @@ fn a_failed_write_leaves_nothing() {
 #[test]
 fn a_reader_cannot_write() {
     let home = Home::new();
-    let home = home;
     let database = home.database();
     database.migrate("notes", &[FIRST]).expect("version 1");
     let reader = database.reader().expect("a reader");
@@ -126,7 +118,6 @@ fn a_reader_cannot_write() {
 #[test]
 fn what_is_no_database_is_named() {
     let home = Home::new();
-    let home = home;
     let path = home.folder.path().join("homeagent.db");
     fs::write(&path, "这不是数据库。".repeat(1000)).expect("writes");
     let error = Database::open(&path).expect_err("is refused");
@@ -137,7 +128,6 @@ fn what_is_no_database_is_named() {
 #[test]
 fn a_damaged_page_is_named() {
     let home = Home::new();
-    let home = home;
     let database = home.database();
     database.migrate("notes", &[FIRST]).expect("version 1");
     let path = database.path().to_path_buf();

@@ -8,3 +8,4 @@ mod home;
 mod registry;
 mod secrets;
 mod sources;
+mod stores;

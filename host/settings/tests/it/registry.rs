@@ -47,7 +47,6 @@ fn defaults_are_the_documented_ones() {
 #[test]
 fn values_outlive_the_program() {
     let home = Home::new();
-    let home = home;
     home.settings().set("core.agent.rounds", 3).expect("is allowed");
     home.settings().set_text("core.log.level", "debug").expect("is allowed");
     let settings = home.settings();
@@ -72,6 +71,8 @@ fn typed_text_is_read_by_kind() {
         ("core.model.temperature", "1", json!(1.0)),
         ("core.gateway.listen", "[::1]:0", json!("[::1]:0")),
         ("core.gateway.listen", "localhost:8686", json!("localhost:8686")),
+        ("core.otel.endpoint", " https://[::1]:4318/otlp ", json!("https://[::1]:4318/otlp")),
+        ("core.otel.endpoint", "", json!("")),
     ] {
         settings.set_text(key, text).unwrap_or_else(|error| panic!("{key} {text}: {error}"));
         assert_eq!(settings.get(key).expect("declared"), value, "{key} {text}");
@@ -91,6 +92,9 @@ fn what_is_not_allowed_says_what_is() {
         ("core.log.level", "loud", "off, error, warn, info, debug, trace"),
         ("core.gateway.listen", "127.0.0.1", "a host and a port"),
         ("core.gateway.listen", "127.0.0.256:80", "a host and a port"),
+        ("core.otel.endpoint", "127.0.0.1:4318", "http:// or https://"),
+        ("core.otel.endpoint", "grpc://127.0.0.1:4317", "http:// or https://"),
+        ("core.otel.endpoint", "http://me:pw@box:4318", "no password"),
     ] {
         let error = settings.set_text(key, text).expect_err("is refused");
         assert!(matches!(error, SettingsError::NotAllowed { .. }), "{error:?}");
@@ -130,7 +134,6 @@ fn a_value_read_as_something_else_is_an_error() {
 #[test]
 fn damaged_rows_fall_back_to_the_default_and_are_reported() {
     let home = Home::new();
-    let home = home;
     drop(home.settings());
     home.tamper(
         "INSERT INTO settings VALUES ('core.agent.rounds', '{\"half'), ('core.log.level', '\"loud\"'),
@@ -163,12 +166,11 @@ fn subscribers_hear_of_changes_only() {
 #[test]
 fn plugins_declare_replace_and_withdraw() {
     let home = Home::new();
-    let home = home;
     let settings = home.settings();
     settings.set("plugin.qq.groups", json!(["1"])).expect_err("nobody declared it");
     settings.declare_plugin("qq", qq(Vec::new())).expect("declares");
     settings.set_text("plugin.qq.groups", "家人, 朋友，").expect("is a list");
-    assert_eq!(settings.texts("plugin.qq.groups").expect("declared"), ["家人", "朋友"]);
+    assert_eq!(settings.get("plugin.qq.groups").expect("declared"), json!(["家人", "朋友"]));
 
     let mut changes = settings.subscribe();
     let limit =
@@ -181,7 +183,7 @@ fn plugins_declare_replace_and_withdraw() {
     settings.withdraw_plugin("qq");
     settings.get("plugin.qq.groups").expect_err("is gone");
     settings.declare_plugin("qq", qq(Vec::new())).expect("declares");
-    assert_eq!(settings.texts("plugin.qq.groups").expect("declared"), ["家人", "朋友"], "the value was kept");
+    assert_eq!(settings.get("plugin.qq.groups").expect("declared"), json!(["家人", "朋友"]), "the value was kept");
     settings.withdraw_plugin("qq");
     settings.unset("plugin.qq.groups").expect("what was left behind can be removed");
     settings.unset("plugin.qq.groups").expect_err("and then it is unknown");
@@ -213,7 +215,6 @@ fn bad_declarations_leave_the_good_ones() {
 #[test]
 fn a_secret_setting_shows_its_name_and_hides_its_text() {
     let home = Home::new();
-    let home = home;
     let database = home.database();
     let secrets = homeagent_settings::Secrets::open(&database, home.folder.path()).expect("opens");
     let settings = homeagent_settings::Settings::open(&database, &secrets).expect("opens");
@@ -235,6 +236,26 @@ fn a_secret_setting_shows_its_name_and_hides_its_text() {
 }
 
 #[test]
+fn what_a_plugin_left_behind_can_be_unset_and_nothing_else_that_is_not_declared() {
+    let home = Home::new();
+    let database = home.database();
+    let secrets = homeagent_settings::Secrets::open(&database, home.folder.path()).expect("opens");
+    {
+        let settings = homeagent_settings::Settings::open(&database, &secrets).expect("opens");
+        settings.declare_plugin("qq", qq(Vec::new())).expect("declares");
+        settings.set_text("plugin.qq.access_token", "hunter2-hunter2").expect("is stored");
+    }
+    secrets.set("source.main.key", "sk-1234567890".into()).expect("is stored");
+    let settings = homeagent_settings::Settings::open(&database, &secrets).expect("opens, with no plugin");
+    settings.unset("plugin.qq.access_token").expect("unsets");
+    assert!(!secrets.contains("plugin.qq.access_token"));
+    let unknown = settings.unset("plugin.qq.access_token").expect_err("it is gone");
+    assert!(matches!(unknown, SettingsError::UnknownKey { .. }), "{unknown:?}");
+    settings.unset("source.main.key").expect_err("a source's key is no setting");
+    assert!(secrets.contains("source.main.key"));
+}
+
+#[test]
 fn declarations_come_from_manifests() {
     let text = r#"{"key": "plugin.qq.limit", "type": "integer", "min": 0, "default": 5, "description": "上限"}"#;
     let declaration: Declaration = serde_json::from_str(text).expect("parses");
@@ -248,7 +269,6 @@ fn declarations_come_from_manifests() {
 #[test]
 fn many_threads_agree_with_the_disk() {
     let home = Home::new();
-    let home = home;
     let settings = home.settings();
     std::thread::scope(|scope| {
         for thread in 1..=4 {

@@ -19,7 +19,6 @@ fn reopen(home: &Home) -> Result<Secrets, SecretsError> {
 #[test]
 fn secrets_outlive_the_program() {
     let home = Home::new();
-    let home = home;
     let secrets = home.secrets();
     assert!(!key_file(&home).exists(), "the key is made at first use");
     secrets.set("主", TEXT.into()).expect("sets");
@@ -36,7 +35,6 @@ fn secrets_outlive_the_program() {
 #[test]
 fn no_file_holds_a_secret_in_clear() {
     let home = Home::new();
-    let home = home;
     let secrets = home.secrets();
     for round in 0..20 {
         secrets.set("main", format!("{TEXT}{round}").into()).expect("sets");
@@ -73,7 +71,6 @@ fn names_and_empty_texts_are_checked() {
 #[test]
 fn rows_cannot_be_exchanged() {
     let home = Home::new();
-    let home = home;
     let secrets = home.secrets();
     secrets.set("cheap", "a cheap one".into()).expect("sets");
     secrets.set("dear", "a dear one".into()).expect("sets");
@@ -92,7 +89,6 @@ fn rows_cannot_be_exchanged() {
 #[test]
 fn a_missing_key_is_said_and_not_replaced() {
     let home = Home::new();
-    let home = home;
     home.secrets().set("main", TEXT.into()).expect("sets");
     fs::remove_file(key_file(&home)).expect("removes");
     let error = reopen(&home).err().expect("is refused");
@@ -103,7 +99,6 @@ fn a_missing_key_is_said_and_not_replaced() {
 #[test]
 fn a_short_or_open_key_is_refused() {
     let home = Home::new();
-    let home = home;
     home.secrets().set("main", TEXT.into()).expect("sets");
     let key = key_file(&home);
     fs::set_permissions(&key, fs::Permissions::from_mode(0o640)).expect("chmod");
@@ -119,7 +114,6 @@ fn a_short_or_open_key_is_refused() {
 #[test]
 fn another_key_opens_nothing_but_keeps_nothing_from_starting() {
     let home = Home::new();
-    let home = home;
     home.secrets().set("main", TEXT.into()).expect("sets");
     fs::write(key_file(&home), [7; 32]).expect("writes");
     let secrets = home.secrets();
@@ -151,17 +145,4 @@ fn overlapping_secrets_leave_no_part() {
     secrets.set("a", "abcdefgh12345678".into()).expect("sets");
     secrets.set("b", "12345678ijklmnop".into()).expect("sets");
     assert_eq!(secrets.redact("<abcdefgh12345678ijklmnop>"), "<[secret a]>");
-}
-
-#[test]
-fn subscribers_hear_the_names() {
-    let home = Home::new();
-    let secrets = home.secrets();
-    let mut changes = secrets.subscribe();
-    secrets.set("main", TEXT.into()).expect("sets");
-    secrets.remove("nothing").expect("removes nothing");
-    secrets.remove("main").expect("removes");
-    assert_eq!(&*changes.try_recv().expect("a change"), "main");
-    assert_eq!(&*changes.try_recv().expect("another"), "main");
-    changes.try_recv().expect_err("nothing was removed");
 }

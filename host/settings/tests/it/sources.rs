@@ -25,7 +25,6 @@ fn names(sources: &Sources) -> Vec<String> {
 #[test]
 fn each_line_keeps_its_order() {
     let home = Home::new();
-    let home = home;
     let sources = Sources::open(&home.database()).expect("opens");
     for (name, line) in [
         ("向量", SourceLine::Embedding),
@@ -39,7 +38,8 @@ fn each_line_keeps_its_order() {
     assert_eq!(names(&sources), ["first", "second", "third", "side", "向量"]);
     sources.use_first("third").expect("moves");
     sources.add(&SourceRecord { model: "pro".to_owned(), ..source("first", SourceLine::Main) }).expect("replaces");
-    sources.enable("second", false).expect("disables");
+    let off = SourceRecord { enabled: false, ..source("second", SourceLine::Main) };
+    sources.add(&off).expect("replaces, switched off");
     for sources in [&sources, &Sources::open(&home.database()).expect("opens")] {
         assert_eq!(names(sources), ["third", "first", "second", "side", "向量"]);
         let main: Vec<_> =
@@ -67,7 +67,6 @@ fn what_is_unknown_or_unusable_is_said() {
 #[test]
 fn a_damaged_row_is_left_out() {
     let home = Home::new();
-    let home = home;
     let sources = Sources::open(&home.database()).expect("opens");
     sources.add(&source("good", SourceLine::Main)).expect("adds");
     sources.add(&source("bad", SourceLine::Main)).expect("adds");
@@ -76,17 +75,6 @@ fn a_damaged_row_is_left_out() {
     assert_eq!(names(&sources), ["good"]);
     sources.add(&source("bad", SourceLine::Main)).expect("can be set again");
     assert_eq!(names(&sources), ["good", "bad"]);
-}
-
-#[test]
-fn subscribers_hear_the_names() {
-    let home = Home::new();
-    let sources = Sources::open(&home.database()).expect("opens");
-    let mut changes = sources.subscribe();
-    sources.add(&source("main", SourceLine::Main)).expect("adds");
-    sources.remove("nothing").expect_err("is unknown");
-    assert_eq!(&*changes.try_recv().expect("a change"), "main");
-    changes.try_recv().expect_err("nothing else changed");
 }
 
 #[test]

@@ -2,6 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The code of a notice: it could not be begun yet, and is tried again.
+const WAITING: &str = "waiting";
+
+/// The code of a notice: a plugin refused it.
+const REFUSED: &str = "refused";
+
 /// What the chat says to the plugin.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
@@ -38,7 +44,12 @@ pub(crate) enum FromServer {
     /// The first frame.
     Hello { conversation: String },
     /// An input is in the journal.
-    Accepted { input: String },
+    Accepted {
+        input: String,
+        /// What the chat called it.
+        #[serde(default)]
+        id: Option<String>,
+    },
     /// Somebody else says something in the same conversation.
     Said { text: String, by: String },
     /// A piece of an answer.
@@ -70,7 +81,12 @@ pub(crate) enum FromServer {
     /// What became of a stop.
     Stopped { running: bool },
     /// A frame of ours could not be used.
-    Error { text: String },
+    Error {
+        text: String,
+        /// What the chat called what the frame said.
+        #[serde(default)]
+        id: Option<String>,
+    },
     /// A frame this version does not know.
     #[serde(other)]
     Unknown,
@@ -98,8 +114,10 @@ pub(crate) enum Kind {
 impl FromServer {
     /// Reads a frame; one that can't be read is an error of the other side, told as such.
     pub(crate) fn read(json: &str) -> Self {
-        serde_json::from_str(json)
-            .unwrap_or_else(|error| Self::Error { text: format!("a frame of the daemon can't be read: {error}") })
+        serde_json::from_str(json).unwrap_or_else(|error| Self::Error {
+            text: format!("a frame of the daemon can't be read: {error}"),
+            id: None,
+        })
     }
 
     /// The turn it belongs to.
@@ -111,14 +129,19 @@ impl FromServer {
         }
     }
 
-    /// Whether somebody who waits for an answer has got it. A message of no turn is the answer to a command.
+    /// Whether somebody who waits for an answer has got it.
     pub(crate) fn ends_waiting(&self) -> bool {
         match self {
-            Self::Reply { .. } | Self::Notice { .. } | Self::Error { .. } => true,
-            Self::Message { run, .. } => run.is_none(),
+            Self::Reply { .. } | Self::Error { .. } => true,
+            Self::Notice { code, .. } => code != WAITING,
             Self::Stopped { running } => !running,
             _ => false,
         }
+    }
+
+    /// Whether it may be about an interrupt alone, and the turn that it names goes on.
+    pub(crate) fn may_leave_the_turn(&self) -> bool {
+        matches!(self, Self::Notice { run: Some(_), code, .. } if code == REFUSED)
     }
 }
 
@@ -143,7 +166,7 @@ mod tests {
             FromServer::Delta { run: "r".into(), kind: Kind::ToolStarted, text: "calc".into() }
         );
         let accepted = r#"{"type":"accepted","input":"i","id":"1"}"#;
-        assert_eq!(FromServer::read(accepted), FromServer::Accepted { input: "i".into() });
+        assert_eq!(FromServer::read(accepted), FromServer::Accepted { input: "i".into(), id: Some("1".into()) });
         assert_eq!(FromServer::read(r#"{"type":"dance"}"#), FromServer::Unknown);
         assert!(matches!(FromServer::read("not json"), FromServer::Error { .. }));
         assert!(matches!(
@@ -153,10 +176,12 @@ mod tests {
     }
 
     #[test]
-    fn a_tools_message_does_not_end_the_waiting() {
+    fn an_answer_that_is_still_to_come_is_waited_for() {
         let message = |run: Option<&str>| FromServer::Message { run: run.map(str::to_owned), text: "x".into() };
-        assert!(!message(Some("r")).ends_waiting());
-        assert!(message(None).ends_waiting());
+        assert!(!message(Some("r")).ends_waiting() && !message(None).ends_waiting());
         assert!(!FromServer::Stopped { running: true }.ends_waiting());
+        let notice = |code: &str| FromServer::Notice { run: None, code: code.into(), text: "x".into() };
+        assert!(!notice("waiting").ends_waiting());
+        assert!(notice("shutting-down").ends_waiting());
     }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use futures::{SinkExt as _, StreamExt as _};
 use tokio::net::UnixStream;
+use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::error::ProtocolError;
@@ -12,6 +13,8 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 use super::frames::{FromServer, ToServer};
 use crate::client::{Client, part};
 use crate::failure::Failure;
+
+type Socket = WebSocketStream<UnixStream>;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
@@ -34,8 +37,8 @@ pub(crate) struct Line {
 }
 
 enum State {
-    Up(Box<WebSocketStream<UnixStream>>),
-    Down { pause: Duration, until: Instant },
+    Up(Box<Socket>),
+    Down { pause: Duration, until: Instant, dial: Option<JoinHandle<Result<Socket, Failure>>> },
 }
 
 impl Line {
@@ -52,18 +55,29 @@ impl Line {
                 State::Up(socket) => match read(socket).await {
                     Ok(frame) => return Event::Frame(frame),
                     Err(reason) => {
-                        self.state = State::Down { pause: FIRST_PAUSE, until: Instant::now() + FIRST_PAUSE };
+                        let until = Instant::now() + FIRST_PAUSE;
+                        self.state = State::Down { pause: FIRST_PAUSE, until, dial: None };
                         return Event::Lost(reason);
                     }
                 },
-                State::Down { pause, until } => {
-                    tokio::time::sleep_until(*until).await;
-                    let longer = (*pause * 2).min(LONGEST_PAUSE);
-                    (*pause, *until) = (longer, Instant::now() + longer);
-                    if let Ok(socket) = connect(&self.client, self.conversation.as_deref()).await {
+                State::Down { pause, until, dial } => {
+                    // A task of its own: whoever stops waiting here does not begin it again and again.
+                    let dialing = match dial {
+                        Some(dialing) => dialing,
+                        None => {
+                            tokio::time::sleep_until(*until).await;
+                            let (client, conversation) = (self.client.clone(), self.conversation.clone());
+                            let connect = async move { connect(&client, conversation.as_deref()).await };
+                            dial.insert(tokio::spawn(connect))
+                        }
+                    };
+                    if let Ok(Ok(socket)) = dialing.await {
                         self.state = State::Up(Box::new(socket));
                         return Event::Back;
                     }
+                    *dial = None;
+                    let longer = (*pause * 2).min(LONGEST_PAUSE);
+                    (*pause, *until) = (longer, Instant::now() + longer);
                 }
             }
         }
@@ -86,7 +100,7 @@ impl Line {
     }
 }
 
-async fn connect(client: &Client, conversation: Option<&str>) -> Result<WebSocketStream<UnixStream>, Failure> {
+async fn connect(client: &Client, conversation: Option<&str>) -> Result<Socket, Failure> {
     let stream = client.connect().await?;
     let query = conversation.map(|name| format!("?conversation={}", part(name)));
     let url = format!("ws://localhost/channels/chat{}", query.unwrap_or_default());
@@ -100,7 +114,7 @@ async fn connect(client: &Client, conversation: Option<&str>) -> Result<WebSocke
     }
 }
 
-async fn read(socket: &mut WebSocketStream<UnixStream>) -> Result<FromServer, String> {
+async fn read(socket: &mut Socket) -> Result<FromServer, String> {
     loop {
         match socket.next().await {
             Some(Ok(Message::Text(text))) => return Ok(FromServer::read(text.as_str())),

@@ -3,6 +3,7 @@
 pub(crate) mod choice;
 mod editor;
 mod frames;
+mod kept;
 mod line;
 mod piped;
 mod screen;
@@ -38,7 +39,12 @@ pub(crate) async fn run(home: &Path, conversation: Option<String>, json: bool) -
 /// A chat on a terminal.
 pub(crate) async fn on_terminal(home: &Path, conversation: Option<String>) -> Result<(), Failure> {
     let client = Client::new(home);
-    choice::choose(&client, &mut BufReader::new(tokio::io::stdin()), &mut std::io::stdout()).await?;
+    let (mut input, mut output) = (BufReader::new(tokio::io::stdin()), std::io::stdout());
+    tokio::select! {
+        chosen = choice::choose(&client, &mut input, &mut output) => chosen?,
+        // Whoever does not want to be asked, now, does not want the chat.
+        _ = tokio::signal::ctrl_c() => return Ok(()),
+    }
     let line = Line::open(client.clone(), conversation).await?;
     terminal_chat::run(home, client, line).await
 }

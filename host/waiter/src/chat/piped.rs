@@ -1,20 +1,15 @@
 //! A chat whose stdin is no terminal: each line is said in turn, and its reply is waited for.
 
-use std::time::Duration;
-
 use serde::Serialize;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
 use super::frames::{FromServer, ToServer};
 use super::line::{Event, Line};
-use super::turn::TurnWatch;
+use super::turn::{SILENCE, Taker};
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::plain::{plain, plain_json};
 use crate::{complain, print};
-
-/// How long the line may be silent before it is asked whether the turn has ended.
-const SILENCE: Duration = Duration::from_secs(2);
 
 #[derive(Serialize)]
 struct Exchange {
@@ -36,7 +31,16 @@ pub(super) async fn run(client: &Client, mut line: Line, json: bool) -> Result<u
         if text.trim().is_empty() {
             continue;
         }
-        let exchange = say(client, &mut line, &text).await?;
+        let exchange = match say(client, &mut line, &text).await {
+            // What was answered before is in the document.
+            Err(failure) if json => {
+                complain(&failure.sentence());
+                code = failure.code();
+                exchanges.push(Exchange { notices: vec![failure.to_string()], ..Exchange::of(&text) });
+                break;
+            }
+            exchange => exchange?,
+        };
         if exchange.reply.is_none() && exchange.messages.is_empty() {
             code = 1;
         }
@@ -64,37 +68,79 @@ fn show(exchange: &Exchange) {
 }
 
 async fn say(client: &Client, line: &mut Line, text: &str) -> Result<Exchange, Failure> {
-    let mut exchange = Exchange { said: text.to_owned(), reply: None, messages: Vec::new(), notices: Vec::new() };
+    let mut exchange = Exchange::of(text);
     let id = uuid::Uuid::now_v7().to_string();
     let lost = |reason: &str| Failure::Failed(format!("the connection was lost before the answer came: {reason}"));
     if !line.send(&ToServer::Say { text, id: &id }).await {
         return Err(lost("it could not be said"));
     }
-    let mut turn = TurnWatch::default();
+    // Known once it is accepted; what comes before that may be the answer all the same.
+    let mut taker: Option<Taker> = None;
+    let mut early = Vec::new();
     loop {
         let event = match tokio::time::timeout(SILENCE, line.next()).await {
             Ok(event) => event,
-            Err(_) if turn.is_over(client).await => return Ok(exchange),
-            Err(_) => continue,
+            Err(_) => {
+                let over = match &mut taker {
+                    Some(taker) => taker.is_over(client).await,
+                    None => false,
+                };
+                if over {
+                    return Ok(exchange);
+                }
+                continue;
+            }
         };
         let frame = match event {
             Event::Frame(frame) => frame,
             Event::Lost(reason) => return Err(lost(&reason)),
             Event::Back => continue,
         };
-        turn.saw(&frame);
+        let frames = match (&mut taker, frame) {
+            // The whole answer follows.
+            (_, FromServer::Delta { .. }) => continue,
+            (_, FromServer::Accepted { input, id: Some(of) }) if of == id => {
+                taker = Some(Taker::of(input));
+                std::mem::take(&mut early)
+            }
+            (_, FromServer::Error { text, id: of }) if of.as_ref().is_none_or(|of| *of == id) => {
+                exchange.notices.push(text);
+                return Ok(exchange);
+            }
+            (None, frame) => {
+                early.push(frame);
+                continue;
+            }
+            (Some(_), frame) => vec![frame],
+        };
+        let Some(taker) = &mut taker else { continue };
+        for frame in frames {
+            if let Some(run) = frame.run()
+                && !taker.is(client, run).await
+            {
+                continue;
+            }
+            if exchange.take(frame) {
+                return Ok(exchange);
+            }
+        }
+    }
+}
+
+impl Exchange {
+    fn of(text: &str) -> Self {
+        Self { said: text.to_owned(), reply: None, messages: Vec::new(), notices: Vec::new() }
+    }
+
+    /// Takes what belongs to it; returns whether it is complete.
+    fn take(&mut self, frame: FromServer) -> bool {
         let over = frame.ends_waiting();
         match frame {
-            FromServer::Reply { text, .. } => exchange.reply = Some(text),
-            FromServer::Message { text, .. } => exchange.messages.push(text),
-            FromServer::Notice { code, text, .. } => {
-                exchange.notices.push(format!("[{code}] {text}"));
-            }
-            FromServer::Error { text } => exchange.notices.push(text),
+            FromServer::Reply { text, .. } => self.reply = Some(text),
+            FromServer::Message { text, .. } => self.messages.push(text),
+            FromServer::Notice { code, text, .. } => self.notices.push(format!("[{code}] {text}")),
             _ => {}
         }
-        if over {
-            return Ok(exchange);
-        }
+        over
     }
 }

@@ -49,7 +49,7 @@ impl Screen {
                 let text = self.dim("nothing was running");
                 self.line(&text)
             }
-            FromServer::Error { text } => {
+            FromServer::Error { text, .. } => {
                 let text = self.paint(Color::Red.into(), &plain(text));
                 self.line(&text)
             }
@@ -205,7 +205,7 @@ mod tests {
             delta(Kind::Text, "I was say"),
             FromServer::Notice { run: None, code: "stopped".into(), text: "you stopped it".into() },
             FromServer::Stopped { running: false },
-            FromServer::Error { text: "what?".into() },
+            FromServer::Error { text: "what?".into(), id: None },
         ];
         insta::assert_snapshot!(screen_of(&frames, false), @r"
         the other terminal: hi

@@ -8,13 +8,12 @@ use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
-use futures::FutureExt as _;
 use tokio::task::JoinHandle;
 
 use super::editor::{Editor, Typed};
 use super::frames::{FromServer, ToServer};
+use super::kept::Kept;
 use super::line::{Event, Line};
 use super::screen::Screen;
 use super::turn::TurnWatch;
@@ -31,9 +30,6 @@ const INTERRUPT_PROMPT: &str = "interrupt";
 
 /// How often a key watch looks whether it is still wanted.
 const GLANCE_MS: i64 = 50;
-
-/// How long the line may be silent before it is asked whether the turn has ended.
-const SILENCE: Duration = Duration::from_secs(2);
 
 struct Chat {
     client: Client,
@@ -120,8 +116,15 @@ impl Chat {
             }
             put(self.screen.break_line());
             self.editor.ask(INTERRUPT_PROMPT);
-            let typed = self.editor.typed().await;
-            let over = self.catch_up(&mut turn);
+            // A connection that nobody reads is cut.
+            let mut kept = Kept::default();
+            let typed = loop {
+                tokio::select! {
+                    typed = self.editor.typed() => break typed,
+                    event = self.line.next() => kept.push(event),
+                }
+            };
+            let over = self.catch_up(kept, &mut turn).await;
             match typed {
                 Typed::Line(text) if text.trim().is_empty() => {}
                 Typed::Line(text) if over => return Ok(Some(text)),
@@ -144,13 +147,12 @@ impl Chat {
     }
 
     /// Shows what has arrived while somebody typed; returns whether there is nothing more to wait for.
-    fn catch_up(&mut self, turn: &mut TurnWatch) -> bool {
-        while let Some(event) = self.line.next().now_or_never() {
-            if self.show(&event, turn) {
-                return true;
-            }
+    async fn catch_up(&mut self, kept: Kept, turn: &mut TurnWatch) -> bool {
+        let mut over = false;
+        for event in kept.into_events() {
+            over |= self.show(&event, turn).await;
         }
-        false
+        over
     }
 
     async fn stop(&mut self, stopping: &mut bool) {
@@ -162,11 +164,11 @@ impl Chat {
     async fn watch_until_key(&mut self, turn: &mut TurnWatch, stopping: &mut bool) -> Result<Watched, Failure> {
         let mut keys = KeyWatch::start();
         loop {
-            let next = tokio::time::timeout(SILENCE, self.line.next());
+            let next = tokio::time::timeout(turn.patience(), self.line.next());
             tokio::select! {
                 event = next => match event {
                     Ok(event) => {
-                        if self.show(&event, turn) {
+                        if self.show(&event, turn).await {
                             return Ok(Watched::Done);
                         }
                     }
@@ -188,12 +190,12 @@ impl Chat {
     }
 
     /// Shows what happens while a turn is watched; returns whether there is nothing more to wait for.
-    fn show(&mut self, event: &Event, turn: &mut TurnWatch) -> bool {
+    async fn show(&mut self, event: &Event, turn: &mut TurnWatch) -> bool {
         match event {
             Event::Frame(frame) => {
                 turn.saw(frame);
                 put(&self.screen.show(frame));
-                frame.ends_waiting()
+                frame.ends_waiting() && (!frame.may_leave_the_turn() || turn.is_over(&self.client).await)
             }
             Event::Lost(reason) => {
                 put(&self.screen.remark(&lost(reason)));

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use crate::client::read;
 use crate::failure::Failure;
-use crate::plain::plain_line;
+use crate::plain::{plain, plain_json, plain_line};
 use crate::table::Table;
 
 #[derive(Deserialize)]
@@ -97,10 +97,14 @@ pub(crate) fn list(answer: &str, prefix: &str) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// The value alone, as a script wants it.
+/// The value alone, as a script wants it: what is set to it is the same.
 pub(crate) fn value(answer: &str) -> Result<String, Failure> {
     let setting: Setting = read(answer)?;
-    Ok(format!("{}\n", plain_line(&words(&setting.value))))
+    Ok(match &setting.value {
+        Value::String(text) => plain(text) + "\n",
+        Value::Array(_) => plain_json(&setting.value.to_string()) + "\n",
+        value => format!("{}\n", plain_line(&words(value))),
+    })
 }
 
 /// A setting after it was changed; `null` is one that is gone.

@@ -39,6 +39,7 @@ struct Logged {
     level: String,
     origin: String,
     text: String,
+    run: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -116,7 +117,8 @@ pub(crate) fn show(answer: &str, zone: &TimeZone) -> Result<String, Failure> {
     for (index, problem) in status.problems.iter().enumerate() {
         let name = if index == 0 { "problems" } else { "" };
         let at = moment(problem.at, zone, "%Y-%m-%d %H:%M:%S");
-        lines.push((name, format!("{at} {} {}: {}", problem.level, problem.origin, problem.text)));
+        let run = problem.run.as_ref().map(|run| format!(" (run {run})")).unwrap_or_default();
+        lines.push((name, format!("{at} {} {}: {}{run}", problem.level, problem.origin, problem.text)));
     }
     Ok(lines.iter().map(|(name, value)| format!("{name:<8} {}\n", plain_line(value))).collect())
 }

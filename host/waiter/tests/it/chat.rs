@@ -1,5 +1,6 @@
 //! The chat, with lines from a pipe.
 
+use homeagent_journal::RunStatus;
 use homeagent_types::ports::{Frame, ToPeer};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
@@ -22,6 +23,10 @@ fn say(slot: &ChatEnd, frame: &Value) {
 
 /// Runs a chat with these lines; `plugin` is the other end.
 async fn chat(args: &[&str], lines: &str, plugin: impl AsyncFnOnce(ChatEnd)) -> (Outcome, House) {
+    chat_in_house(args, lines, async |slot, _| plugin(slot).await).await
+}
+
+async fn chat_in_house(args: &[&str], lines: &str, plugin: impl AsyncFnOnce(ChatEnd, &House)) -> (Outcome, House) {
     let (listeners, mut ends) = FakeListeners::new(16);
     let house = House::with(listeners).await;
     let mut child = start(house.home.path(), args);
@@ -29,7 +34,7 @@ async fn chat(args: &[&str], lines: &str, plugin: impl AsyncFnOnce(ChatEnd)) -> 
     stdin.write_all(lines.as_bytes()).await.unwrap();
     drop(stdin);
     let slot = ends.recv().await.unwrap();
-    plugin(slot).await;
+    plugin(slot, &house).await;
     (end(child).await, house)
 }
 
@@ -99,7 +104,8 @@ async fn the_conversation_has_the_name_that_was_asked_for() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_turn_without_a_reply_is_a_failure() {
     let (outcome, house) = chat(&[], "one\n", async |mut slot| {
-        heard(&mut slot).await;
+        let said = heard(&mut slot).await;
+        say(&slot, &json!({"type": "accepted", "input": "i", "id": said["id"]}));
         say(&slot, &json!({"type": "notice", "run": "r", "code": "failed", "text": "no model answers"}));
         assert!(slot.next().await.is_err());
     })
@@ -126,6 +132,22 @@ async fn a_connection_that_breaks_while_an_answer_is_waited_for_is_a_failure() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_was_answered_before_the_connection_broke_is_in_the_document() {
+    let (outcome, _) = chat(&["--json"], "one\ntwo\n", async |mut slot| {
+        let said = heard(&mut slot).await;
+        say(&slot, &json!({"type": "accepted", "input": "i", "id": said["id"]}));
+        say(&slot, &json!({"type": "reply", "run": "r", "text": "the first"}));
+        heard(&mut slot).await;
+        slot.to_peer.send(ToPeer::Close("enough".into())).unwrap();
+    })
+    .await;
+    let document = outcome.json();
+    assert_eq!((&document[0]["reply"], &document[1]["said"]), (&json!("the first"), &json!("two")));
+    assert!(document[1]["notices"][0].as_str().unwrap().contains("enough"), "{document}");
+    assert_eq!(outcome.code, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn without_the_plugin_the_sentence_says_whom_to_look_at() {
     let house = House::open().await;
     let outcome = end(start(house.home.path(), &[])).await;
@@ -135,4 +157,70 @@ async fn without_the_plugin_the_sentence_says_whom_to_look_at() {
     hint: `waiter plugin list` shows how the plugin `cli` is, which holds the chat
     --- exit code 1
     "#);
+}
+
+/// A run of the conversation that took this input.
+async fn run_of(house: &House, input: &str) -> String {
+    let journal = &house.journal;
+    let taken = journal.accept_input("cli:owner", input, None, json!({}), "owner").await;
+    taken.unwrap();
+    journal.start_run("cli:owner", "cli:owner", &[input.to_owned()]).await.unwrap().run
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_line_gets_the_answer_to_it_whatever_else_is_said_in_the_conversation() {
+    let (listeners, mut ends) = FakeListeners::new(16);
+    let house = House::with(listeners).await;
+    let mut child = start(house.home.path(), &["--json"]);
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"one\ntwo\n").await.unwrap();
+    drop(stdin);
+    let mut slot = ends.recv().await.unwrap();
+    let other = run_of(&house, "other").await;
+    for (line, early) in [("one", false), ("two", true)] {
+        let said = heard(&mut slot).await;
+        assert_eq!(said["text"], line);
+        let input = format!("input of {line}");
+        let run = run_of(&house, &input).await;
+        let accepted = json!({"type": "accepted", "input": input, "id": said["id"]});
+        let reply = json!({"type": "reply", "run": run, "text": format!("you said {line}")});
+        if early {
+            say(&slot, &reply);
+            say(&slot, &accepted);
+            continue;
+        }
+        say(&slot, &json!({"type": "reply", "run": other, "text": "for somebody else"}));
+        say(&slot, &accepted);
+        say(&slot, &json!({"type": "message", "run": other, "text": "for somebody else"}));
+        say(&slot, &json!({"type": "reply", "run": other, "text": "for somebody else"}));
+        say(&slot, &json!({"type": "notice", "run": other, "code": "failed", "text": "for somebody else"}));
+        say(&slot, &json!({"type": "notice", "run": null, "code": "waiting", "text": "not yet"}));
+        say(&slot, &reply);
+    }
+    let outcome = end(child).await;
+    assert_eq!(
+        outcome.json(),
+        json!([
+            {"said": "one", "reply": "you said one", "messages": [], "notices": ["[waiting] not yet"]},
+            {"said": "two", "reply": "you said two", "messages": [], "notices": []},
+        ])
+    );
+    assert_eq!(outcome.code, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_that_ends_without_a_word_is_not_waited_for() {
+    let (outcome, _house) = chat_in_house(&[], "/stop\n", async |mut slot, house| {
+        let said = heard(&mut slot).await;
+        let run = run_of(house, "stop").await;
+        say(&slot, &json!({"type": "accepted", "input": "stop", "id": said["id"]}));
+        house
+            .journal
+            .finish_run(&run, Vec::new(), RunStatus::Completed, Some("command"), None, json!({}))
+            .await
+            .unwrap();
+        assert!(slot.next().await.is_err());
+    })
+    .await;
+    assert_eq!(outcome.code, 1);
 }

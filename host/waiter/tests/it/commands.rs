@@ -1,6 +1,7 @@
 //! Every command, as people and as programs see it.
 
 use homeagent_journal::RunStatus;
+use homeagent_settings::{Declaration, Kind};
 use serde_json::json;
 
 use crate::house::House;
@@ -71,12 +72,7 @@ async fn tools_are_listed_and_called() {
 #[tokio::test(flavor = "multi_thread")]
 async fn settings_are_shown_and_changed() {
     let house = House::open().await;
-    let secret = homeagent_settings::Declaration::new(
-        "plugin.qq.access_token",
-        homeagent_settings::Kind::Secret,
-        serde_json::Value::Null,
-        "What NapCat 显示",
-    );
+    let secret = Declaration::new("plugin.qq.access_token", Kind::Secret, serde_json::Value::Null, "What NapCat 显示");
     house.settings.declare_plugin("qq", vec![secret]).unwrap();
     let key = "core.agent.turn_seconds";
     insta::assert_snapshot!(run(&house, &["settings", "set", key, "5min"]).await.shown(&house), @r"
@@ -292,7 +288,7 @@ async fn the_daemon_says_how_it_is() {
              qq is failed: it trapped five times in ten minutes
              calls that wait for calc: 3
     sources  none; `waiter source add` adds one
-    problems 2023-11-14 22:13:20 warn plugin: the plugin failed; starting it again
+    problems 2023-11-14 22:13:20 warn plugin: the plugin failed; starting it again (run 0199a0c7)
     ");
     assert_eq!(run(&house, &["status", "--json"]).await.json()["name"], "homed");
 }
@@ -370,4 +366,64 @@ async fn settings_go_into_a_file_and_come_back() {
     "#);
     let json = run(&house, &["settings", "import", file, "--json"]).await.json();
     assert_eq!(json["errors"][1]["line"], 4);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_named_before_the_command_is_used_or_refused() {
+    let house = House::open().await;
+    for (args, conversation) in [
+        (&["--conversation", "work", "send", "hello"][..], "api:work"),
+        (&["send", "hello", "--conversation", "work"], "api:work"),
+        (&["--conversation", "work", "send", "--conversation", "home", "hello"], "api:home"),
+        (&["send", "hello"], "api:owner"),
+    ] {
+        assert_eq!(run(&house, args).await.code, 0, "{args:?}");
+        let asked = house.turns.asked.lock().unwrap().pop().unwrap();
+        assert_eq!(asked.conversation.to_string(), conversation, "{args:?}");
+    }
+    for command in ["status", "tools", "plugin", "source", "settings", "runs", "stop"] {
+        let outcome = run(&house, &["--conversation", "work", command]).await;
+        assert_eq!(outcome.code, 2, "{command}: {}", outcome.stdout);
+        assert!(outcome.stderr.contains("--conversation"), "{command}: {}", outcome.stderr);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_that_the_api_uses_for_something_else_is_refused_in_words() {
+    let house = House::open().await;
+    let outcome = run(&house, &["source", "add", "offers", "--adapter", "parrot"]).await;
+    assert_eq!(outcome.code, 1);
+    assert!(outcome.stderr.contains("choose another"), "{}", outcome.stderr);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_script_gets_of_a_setting_it_can_set() {
+    let house = House::open().await;
+    let (groups, note) = ("plugin.tea.groups", "plugin.tea.note");
+    let declared = vec![
+        Declaration::new(groups, Kind::List, json!([]), "Groups"),
+        Declaration::new(note, Kind::Text, json!(""), "A note"),
+    ];
+    house.settings.declare_plugin("tea", declared).unwrap();
+    for (key, value) in [
+        (groups, json!(["one, two", "three"])),
+        (groups, json!([])),
+        (note, json!("  two\n\tlines, and more")),
+        (note, json!("[no list]")),
+    ] {
+        house.settings.set(key, value.clone()).unwrap();
+        let got = run(&house, &["settings", "get", key]).await;
+        house.settings.unset(key).unwrap();
+        // As a shell puts it in.
+        let text = got.stdout.trim_end_matches('\n');
+        assert_eq!(run(&house, &["settings", "set", key, text]).await.code, 0);
+        assert_eq!(house.settings.get(key).unwrap(), value);
+    }
+    // What a terminal would obey is in the document, which is read by no terminal here.
+    let hidden = json!("left\u{200e}right\u{2060}");
+    house.settings.set(note, hidden.clone()).unwrap();
+    let document = run(&house, &["settings", "export"]).await.stdout;
+    house.settings.unset(note).unwrap();
+    assert_eq!(run_with(&house, &["settings", "import", "-"], &document).await.code, 0);
+    assert_eq!(house.settings.get(note).unwrap(), hidden);
 }

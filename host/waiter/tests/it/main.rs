@@ -15,3 +15,4 @@ mod fakes;
 #[path = "../../../gateway/tests/it/house.rs"]
 mod house;
 mod program;
+mod terminal;

@@ -5,6 +5,7 @@ use std::hint::black_box;
 use homeagent_sdk::{Arguments, Cause, Descriptor, Effect, Error, NoArguments, Plugin, Tool, ToolOutput, Tools};
 
 const BIG: usize = 8 << 20;
+const DEEP: usize = 100_000;
 const BLOCK: usize = 1 << 20;
 
 struct Traps;
@@ -18,6 +19,7 @@ impl Plugin for Traps {
             .tool(tool("memory", "Allocates without end."))
             .tool(tool("loop", "Computes for ever."))
             .tool(tool("big", "Answers with 8 MiB of text."))
+            .tool(tool("deep", "Answers with lists in lists, 100,000 deep."))
             .tool(tool("wait", "Waits for what never comes."))
             .tool(tool("ok", "Behaves."))
     }
@@ -37,6 +39,7 @@ impl Tools for Traps {
                 black_box(());
             },
             "big" => Ok(ToolOutput::text("x".repeat(BIG))),
+            "deep" => Ok(ToolOutput::raw("[".repeat(DEEP) + &"]".repeat(DEEP))),
             "wait" => std::future::pending().await,
             "ok" => Ok(ToolOutput::text("ok")),
             _ => Err(Error::no_tool(name)),

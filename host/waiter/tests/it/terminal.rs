@@ -1,0 +1,121 @@
+//! The chat on a terminal, which `script` makes.
+
+use std::process::Stdio;
+
+use homeagent_types::ports::{Frame, ToPeer};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::{Child, ChildStdin, Command};
+use tokio::sync::{mpsc, watch};
+
+use crate::fakes::{ChatEnd, FakeListeners};
+use crate::house::House;
+
+/// What an editor asks a terminal: where the cursor is.
+const WHERE: &str = "\u{1b}[6n";
+
+/// A terminal with `waiter` in it. Closed when it is dropped.
+struct Terminal {
+    keys: mpsc::UnboundedSender<String>,
+    screen: watch::Receiver<String>,
+    _child: Child,
+}
+
+impl Terminal {
+    fn open(house: &House) -> Self {
+        let line = format!("{} --home {}", env!("CARGO_BIN_EXE_waiter"), house.home.path().display());
+        let mut command = Command::new("script");
+        command.args(["-qefc", &line, "/dev/null"]).env("TERM", "xterm").env_remove("HOMEAGENT_HOME");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
+        let mut child = command.spawn().expect("script(1) is there");
+        let (keys, pressed) = mpsc::unbounded_channel();
+        tokio::spawn(press(child.stdin.take().unwrap(), pressed));
+        let mut output = child.stdout.take().unwrap();
+        let (shown, screen) = watch::channel(String::new());
+        let answers = keys.clone();
+        tokio::spawn(async move {
+            let mut piece = vec![0; 64 << 10];
+            while let Ok(length @ 1..) = output.read(&mut piece).await {
+                let text = String::from_utf8_lossy(&piece[..length]).into_owned();
+                for _ in text.matches(WHERE) {
+                    let _ = answers.send("\u{1b}[1;1R".to_owned());
+                }
+                shown.send_modify(|screen| screen.push_str(&text));
+            }
+        });
+        Self { keys, screen, _child: child }
+    }
+
+    fn press(&self, keys: &str) {
+        self.keys.send(keys.to_owned()).unwrap();
+    }
+
+    /// Waits until the screen has shown this.
+    async fn shows(&mut self, text: &str) {
+        let shown = self.screen.wait_for(|screen| screen.contains(text)).await.map(|_| ());
+        shown.unwrap_or_else(|_| panic!("\"{text}\" was never shown"));
+    }
+}
+
+async fn press(mut stdin: ChildStdin, mut keys: mpsc::UnboundedReceiver<String>) {
+    while let Some(keys) = keys.recv().await {
+        if stdin.write_all(keys.as_bytes()).await.is_err() {
+            return;
+        }
+    }
+}
+
+fn say(slot: &ChatEnd, frame: &Value) {
+    slot.say(&frame.to_string());
+}
+
+async fn heard(slot: &mut ChatEnd) -> Value {
+    match slot.next().await.unwrap() {
+        Frame::Text(text) => serde_json::from_str(&text).unwrap(),
+        Frame::Binary(_) => panic!("the chat sends text"),
+    }
+}
+
+/// A chat in which a turn is being watched, and a run of the journal that it could be.
+async fn in_a_turn() -> (House, Terminal, ChatEnd, String) {
+    let (listeners, mut ends) = FakeListeners::new(16);
+    let house = House::with(listeners).await;
+    house.settings.set("core.discovery.adopt", false).unwrap();
+    let run = house.journal.start_run("cli:owner", "cli:owner", &[]).await.unwrap().run;
+    let mut terminal = Terminal::open(&house);
+    let mut slot = ends.recv().await.unwrap();
+    say(&slot, &json!({"type": "hello", "conversation": "owner"}));
+    terminal.shows("Ctrl-D ends the chat").await;
+    terminal.press("tell me more\r");
+    assert_eq!(heard(&mut slot).await["text"], "tell me more");
+    say(&slot, &json!({"type": "delta", "run": run, "kind": "text", "text": "It begins"}));
+    terminal.shows("It begins").await;
+    (house, terminal, slot, run)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_connection_is_read_while_somebody_types() {
+    let (_house, mut terminal, mut slot, run) = in_a_turn().await;
+    terminal.press("n");
+    terminal.shows("interrupt> ").await;
+    let piece = "and on ".repeat(16 << 10);
+    for _ in 0..64 {
+        say(&slot, &json!({"type": "delta", "run": run, "kind": "text", "text": piece}));
+    }
+    slot.to_peer.send(ToPeer::Close("all was taken".into())).unwrap();
+    assert_eq!(slot.next().await.unwrap_err(), "all was taken");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_interrupt_that_is_refused_does_not_end_the_watching() {
+    let (_house, mut terminal, mut slot, run) = in_a_turn().await;
+    terminal.press("n");
+    terminal.shows("interrupt> ").await;
+    terminal.press("o\r");
+    let said = heard(&mut slot).await;
+    assert_eq!((said["type"].as_str(), said["text"].as_str()), (Some("interrupt"), Some("no")));
+    say(&slot, &json!({"type": "notice", "run": run, "code": "refused", "text": "not that word"}));
+    terminal.shows("not that word").await;
+    say(&slot, &json!({"type": "delta", "run": run, "kind": "text", "text": "the rest of it"}));
+    terminal.shows("the rest of it").await;
+}
