@@ -8,7 +8,7 @@
     def greet(name: str) -> str:
         return f"{settings['greeting']}, {name}!"
 
-The module `main` of a plugin holds a `Plugin` called `plugin`; `build.sh`, as `waiter plugin new` makes it, makes a
+The module `main` of a plugin holds a `Plugin` called `plugin`; `build.sh`, which `waiter plugin new` writes, makes a
 component of it. Handlers may be coroutines. What they are handed - causes, outputs, events, contexts of stages - are the
 records of the contract, from the module `wit_world`.
 """
@@ -242,7 +242,7 @@ class Plugin:
 
         return register
 
-    # What the component's exports do -----------------------------------------------------------------------------------
+    # What the component's exports do ---------------------------------------------------------------------------------
 
     def descriptor(self):
         return types.Descriptor(

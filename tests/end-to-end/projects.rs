@@ -62,24 +62,27 @@ async fn build(folder: &Path) {
     if let Some(home) = std::env::var_os("CARGO_HOME") {
         command.env("CARGO_HOME", home);
     }
-    // Where `.ci/components` keeps componentize-py.
+    // Where `.ci/components` keeps the tools that it installs.
     if let (Some(home), Some(path)) = (std::env::var_os("HOME"), std::env::var_os("PATH")) {
-        let kept = Path::new(&home).join(".cache/homeagent-python-venv/bin");
-        let all = std::iter::once(kept).chain(std::env::split_paths(&path));
+        let kept = ["homeagent-python-venv/bin", "homeagent-c-tools/bin"];
+        let kept = kept.map(|folder| Path::new(&home).join(".cache").join(folder));
+        let all = kept.into_iter().chain(std::env::split_paths(&path));
         command.env("PATH", std::env::join_paths(all).expect("no colon in the home's path"));
     }
     let built = command.env("CARGO_TARGET_DIR", target).output().await.expect("the script can be started");
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
 }
 
-/// Needs componentize-py, as `.ci/components` installs it; where that has not run, this says so and does nothing.
+/// Needs what `.ci/components` installs; where that has not run, this says so and does nothing.
 #[tokio::test]
-async fn a_project_in_python_is_a_plugin_when_it_is_built() {
+async fn projects_in_c_and_python_are_plugins_when_they_are_built() {
     if std::env::var_os("HOMEAGENT_OPTIONAL_PACKAGES").is_none() {
-        eprintln!("componentize-py is not there: run .ci/components, and set HOMEAGENT_OPTIONAL_PACKAGES");
+        eprintln!("their tools are not there: run .ci/components, and set HOMEAGENT_OPTIONAL_PACKAGES");
         return;
     }
-    let (home, folder) = project("python").await;
-    build(&folder).await;
-    greets(&home).await;
+    for language in ["c", "python"] {
+        let (home, folder) = project(language).await;
+        build(&folder).await;
+        greets(&home).await;
+    }
 }

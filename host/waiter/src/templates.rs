@@ -20,6 +20,8 @@ pub enum Language {
     Js,
     /// A component; needs python3 and PyPI
     Python,
+    /// A component; needs clang, lld, wasi-libc, wit-bindgen and rustup
+    C,
 }
 
 /// A file of a template: its name in the project, and its text. `NAME` in the text is the plugin's name, `LIBRARY` the
@@ -60,6 +62,14 @@ const PYTHON: &[File] = &[
     (".gitignore", text!("python/gitignore")),
 ];
 
+const C: &[File] = &[
+    ("plugin.toml", text!("c/plugin.toml")),
+    ("plugin.c", text!("c/plugin.c")),
+    ("build.sh", text!("c/build.sh")),
+    ("README.md", text!("c/README.md")),
+    (".gitignore", text!("c/gitignore")),
+];
+
 impl Language {
     fn files(self) -> &'static [File] {
         match self {
@@ -67,13 +77,14 @@ impl Language {
             Language::Lua => LUA,
             Language::Js => JS,
             Language::Python => PYTHON,
+            Language::C => C,
         }
     }
 
     /// The folder of the source tree that projects in this language refer to.
     fn sdk(self) -> Option<&'static str> {
         match self {
-            Language::Rust | Language::Python => Some("guest-sdk"),
+            Language::Rust | Language::Python | Language::C => Some("guest-sdk"),
             Language::Lua | Language::Js => None,
         }
     }
@@ -81,7 +92,7 @@ impl Language {
     /// What makes the project a plugin, when something has to.
     pub(crate) fn command(self) -> Option<&'static str> {
         match self {
-            Language::Rust | Language::Python => Some("./build.sh"),
+            Language::Rust | Language::Python | Language::C => Some("./build.sh"),
             Language::Lua | Language::Js => None,
         }
     }

@@ -173,6 +173,16 @@ async fn the_greeter_in_python_does_what_every_greeter_does() {
 }
 
 #[tokio::test]
+async fn the_greeter_in_c_does_what_every_greeter_does() {
+    let Some(greeter) = optional("greeter-c") else { return };
+    let house = house::empty();
+    install(&house, &greeter);
+    house.runtime.load_all().await;
+    house.grant_all().await;
+    does_what_a_greeter_does(&house).await;
+}
+
+#[tokio::test]
 async fn javascript_ends_as_any_guest_does_and_waits_beside_other_calls() {
     let Some(interpreter) = optional("interpreter-js") else { return };
     let house = house::with_interpreters(interpreters());
@@ -297,11 +307,11 @@ async fn nothing_is_granted_to_a_script_because_it_is_one() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "measures rather than tests"]
 async fn figures_of_each_language() {
-    for language in ["rust", "lua", "js", "python"] {
+    for language in ["rust", "c", "lua", "js", "python"] {
         let house = house::with_interpreters(interpreters());
         let installed = match language {
             "rust" => house.install("greeter-rust", "greeter"),
-            "python" => match optional("greeter-python") {
+            "c" | "python" => match optional(&format!("greeter-{language}")) {
                 Some(greeter) => install(&house, &greeter),
                 None => continue,
             },
