@@ -4,7 +4,7 @@
 //! library can't export.
 
 /// Makes a type the plugin that this crate is. Name the traits it implements besides [`Plugin`](crate::Plugin):
-/// `Tools`, `Stages`, `Events`, `Channel`, `Sockets`.
+/// `Tools`, `Stages`, `Events`, `Channel`, `Sockets`, `Snapshot`.
 ///
 /// ```
 /// use homeagent_sdk::{Descriptor, Event, Events, Plugin, log};
@@ -80,6 +80,9 @@ macro_rules! __export_part {
     };
     (Channel $plugin:ident) => {
         $crate::bindings::channel::export_channel!($plugin with_types_in $crate::bindings::channel);
+    };
+    (Snapshot $plugin:ident) => {
+        $crate::bindings::snapshot::export_snapshot!($plugin with_types_in $crate::bindings::snapshot);
     };
     (Sockets $plugin:ident) => {
         $crate::bindings::socket::export_socket_handler!($plugin with_types_in $crate::bindings::socket);

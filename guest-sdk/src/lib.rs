@@ -28,7 +28,7 @@ mod stage;
 mod state;
 
 pub use arguments::{Arguments, NoArguments};
-pub use plugin::{Channel, Events, Plugin, Sockets, Stages, Tools};
+pub use plugin::{Channel, Events, Plugin, Snapshot, Sockets, Stages, Tools};
 pub use state::State;
 
 pub use bindings::channel::exports::homeagent::plugin::channel::{Delta, DeltaContent, Output, OutputKind, Receipt};

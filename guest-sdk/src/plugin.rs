@@ -1,7 +1,7 @@
 //! The traits that a plugin implements: [`Plugin`] always, the others for what it offers.
 
 use crate::bindings::plugin::exports::homeagent::plugin::lifecycle;
-use crate::bindings::{channel, event, socket, stage, tool};
+use crate::bindings::{channel, event, snapshot, socket, stage, tool};
 use crate::sockets::{ConnectionId, Frame};
 use crate::{Arguments, Cause, Connection, Delta, Descriptor, Error, Event, Output, Patch, Receipt, StageContext};
 use crate::{ToolOutput, log};
@@ -83,6 +83,20 @@ pub trait Sockets: Plugin {
     }
 }
 
+/// A plugin that keeps what it knows when its code is replaced.
+///
+/// The version that saves and the one that loads may differ, either way round: a new one takes over from an old one, and
+/// an old one from a new one that is taken back. So say in the state which form it has.
+#[allow(async_fn_in_trait, reason = "a component has one thread")]
+pub trait Snapshot: Plugin {
+    /// Everything the next instance has to know. No other call is under way, unless the owner forced the replacement;
+    /// should the replacement fail, this instance goes on to serve.
+    async fn save() -> Vec<u8>;
+
+    /// Takes over what another instance saved, before this one serves. An error keeps it from serving.
+    async fn load(state: Vec<u8>) -> Result<(), Error>;
+}
+
 impl<T: Plugin> lifecycle::Guest for T {
     fn describe() -> Descriptor {
         <T as Plugin>::describe()
@@ -130,6 +144,16 @@ impl<T: Channel> channel::exports::homeagent::plugin::channel::Guest for T {
 
     async fn show(deltas: Vec<Delta>) {
         <T as Channel>::show(deltas).await;
+    }
+}
+
+impl<T: Snapshot> snapshot::exports::homeagent::plugin::snapshot::Guest for T {
+    async fn save() -> Vec<u8> {
+        <T as Snapshot>::save().await
+    }
+
+    async fn load(state: Vec<u8>) -> Result<(), Error> {
+        <T as Snapshot>::load(state).await
     }
 }
 

@@ -28,6 +28,9 @@ pub(crate) async fn within<T>(what: &str, coming: impl Future<Output = T>) -> T 
     came.unwrap_or_else(|_| panic!("waited {} s in vain for {what}", PATIENCE.as_secs()))
 }
 
+/// Where a daemon listens that any port will do for.
+const ANY_PORT: &str = "127.0.0.1:0";
+
 /// Where nobody listens.
 const NOBODY: &str = "127.0.0.1:1";
 
@@ -81,17 +84,26 @@ impl Home {
     }
 
     pub(crate) fn homed(&self) -> Command {
-        self.homed_by(HOMED, &[])
+        self.command(HOMED, &[], ANY_PORT)
+    }
+
+    /// The daemon's command, to listen at this address.
+    pub(crate) fn homed_at(&self, address: &str) -> Command {
+        self.command(HOMED, &[], address)
     }
 
     /// The daemon's command, run by another program, whose own arguments go before it.
     pub(crate) fn homed_by(&self, program: &str, arguments: &[&str]) -> Command {
+        self.command(program, arguments, ANY_PORT)
+    }
+
+    fn command(&self, program: &str, arguments: &[&str], listen: &str) -> Command {
         let mut command = Command::new(program);
         command.args(arguments);
         if program != HOMED {
             command.arg(HOMED);
         }
-        command.args(["run", "--listen", "127.0.0.1:0", "--home"]).arg(self.path());
+        command.args(["run", "--listen", listen, "--home"]).arg(self.path());
         isolate(&mut command);
         command
     }

@@ -68,6 +68,69 @@ async fn what_was_taken_from_a_plugin_it_offers_no_more() {
 }
 
 #[tokio::test]
+async fn a_plugin_is_installed_edited_live_reloaded_by_the_agent_and_removed() {
+    let (daemon, vendor) = with_vendor().await;
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    let package = homeagent_test_artifacts::install(elsewhere.path(), "ledger-one", "package");
+    let said = daemon.waiter(&["plugin", "install", &package.display().to_string()]).await.ok();
+    assert!(said.contains("ledger 1.0.0 is live") && said.contains("`waiter plugin grant ledger tools`"), "{said}");
+    daemon.grant_all().await;
+    assert_eq!(daemon.waiter(&["tools", "call", "count"]).await.ok(), "1");
+
+    daemon.home.install("ledger-two", "ledger");
+    while daemon.waiter(&["tools", "call", "version"]).await.ok() != "2.0.0" {}
+    assert_eq!(daemon.waiter(&["tools", "call", "count"]).await.ok(), "2", "what it knew came along");
+
+    vendor.script([Reply::calls(&[("plgreload", r#"{"plugin":"ledger"}"#)]), Reply::text("done")]);
+    daemon.reply("load the ledger anew").await;
+    let asked = vendor.asked(2).await;
+    assert!(asked[1].tool_results().last().is_some_and(|it| it.contains("2.0.0") && it.contains("live")));
+
+    std::fs::create_dir(daemon.home.path().join("plugins/half")).expect("a folder");
+    let listed = daemon.waiter(&["plugin", "list"]).await.ok();
+    assert!(listed.contains("half is refused") && listed.contains("ledger (ledger) is live"), "{listed}");
+    let said = daemon.waiter(&["plugin", "remove", "ledger"]).await.ok();
+    assert!(said.contains("ledger is removed"), "{said}");
+    assert!(daemon.plugins().await.iter().all(|plugin| plugin["name"] != "ledger"));
+    assert!(!daemon.home.path().join("plugins/ledger").exists());
+}
+
+#[tokio::test]
+async fn a_plugin_that_is_busy_is_a_conflict_and_runs_on() {
+    let (daemon, _vendor) = with_vendor_and(&["ledger-one"]).await;
+    let nothing = serde_json::json!({});
+    let compute = daemon.post("/api/v1/tools/compute", &nothing);
+    let reload = async {
+        loop {
+            let (status, problem) = daemon.post("/api/v1/plugins/ledger/reload?wait=0", &nothing).await;
+            if status != 200 {
+                return (status, problem);
+            }
+        }
+    };
+    tokio::select! {
+        (status, _) = compute => panic!("it computes for ever, and answered {status}"),
+        (status, problem) = reload => {
+            assert_eq!((status, problem["type"].as_str()), (409, Some("urn:homeagent:problem:conflict")));
+            assert!(problem["detail"].as_str().is_some_and(|it| it.contains("what ran runs on")), "{problem}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn settings_of_a_plugin_that_is_unloaded_are_known_again_when_it_is_loaded() {
+    let (daemon, _vendor) = with_vendor_and(&["probe"]).await;
+    let script = "plugin.probe.script";
+    daemon.waiter(&["settings", "set", script, "{}"]).await.ok();
+    daemon.waiter(&["plugin", "unload", "probe"]).await.ok();
+    let refused = daemon.waiter(&["settings", "set", script, "[]"]).await;
+    assert_eq!(refused.status.code(), Some(1), "nobody knows what it may be: {}", refused.stdout);
+    assert!(!daemon.waiter(&["settings", "list"]).await.ok().contains("plugin.probe"));
+    daemon.waiter(&["plugin", "load", "probe"]).await.ok();
+    assert_eq!(daemon.waiter(&["settings", "get", script]).await.ok(), "{}", "the value was kept");
+}
+
+#[tokio::test]
 async fn events_of_the_agents_rounds_reach_subscribers() {
     let (daemon, vendor) = with_vendor_and(&["events"]).await;
     vendor.script([Reply::text("hello")]);

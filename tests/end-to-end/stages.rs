@@ -93,8 +93,10 @@ async fn of_two_rewriters_of_one_text_neither_loses() {
 #[tokio::test]
 async fn a_guard_that_fails_keeps_the_tool_from_running() {
     let (daemon, vendor) = with_vendor_and(&["guard"]).await;
-    daemon.waiter(&["settings", "set", "core.agent.stage_timeout_ms", "300"]).await.ok();
-    for (word, why) in [("trap", "guard"), ("hang", "guard"), ("forbidden", "a forbidden word")] {
+    for (word, why) in [("forbidden", "a forbidden word"), ("trap", "guard"), ("hang", "guard")] {
+        if word == "hang" {
+            daemon.waiter(&["settings", "set", "core.agent.stage_timeout_ms", "300"]).await.ok();
+        }
         let asked_before = vendor.asked_so_far().len();
         let arguments = json!({ "a": word, "b": "2" }).to_string();
         vendor.script([Reply::calls(&[("compare", &arguments)]), Reply::text("It was not run.")]);

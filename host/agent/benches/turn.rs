@@ -11,7 +11,7 @@ use homeagent_agent::{Agent, Ask, Parts, TurnEvent, prompt};
 use homeagent_journal::{EventKind, Journal, NewEvent};
 use homeagent_settings::{Bindings, Database, Secrets, Settings};
 use homeagent_types::model::{AssistantAnswer, Completion, ContentPart, FinishReason, Message, Prompt, ToolSpec};
-use homeagent_types::ports::{Models, ModelsFailure, Plugins, Progress};
+use homeagent_types::ports::{Models, ModelsFailure, PluginStatus, Plugins, Progress};
 use homeagent_types::stage::{Patch, StageContext};
 use homeagent_types::{
     CallError, Cause, Conversation, Offers, Output, OutputDelta, Principal, Receipt, Role, ToolOutput,
@@ -63,6 +63,10 @@ impl Plugins for NoPlugins {
     }
 
     fn show(&self, _: &str, _: Vec<OutputDelta>) {}
+
+    async fn reload_plugin(&self, plugin: &str) -> Result<PluginStatus, CallError> {
+        Err(CallError::NotFound(plugin.to_owned()))
+    }
 
     fn publish(&self, _: &str, _: serde_json::Value, _: Cause) {}
 }

@@ -71,6 +71,7 @@ impl Desk<'_> {
             }
             Action::ListChannels => Ok(self.list()),
             Action::SetChannel => self.set_channel(args, cause),
+            Action::ReloadPlugin => self.reload_plugin(args).await,
         }
     }
 
@@ -80,6 +81,23 @@ impl Desk<'_> {
             CallError::NotFound(format!("there is no channel \"{name}\"; there are: {}", names.join(", ")))
         };
         self.offers.channel(name).map(|offer| &offer.item).ok_or_else(gone)
+    }
+
+    /// That a plugin can't be reloaded is for the model to read, not a failure of the call.
+    async fn reload_plugin(&self, args: &Value) -> Result<ToolOutput, CallError> {
+        let plugin = args["plugin"].as_str().unwrap_or_default();
+        match self.core.plugins.reload_plugin(plugin).await {
+            Ok(status) => Ok(ToolOutput::json(&json!({
+                "plugin": status.name,
+                "version": status.version,
+                "state": status.state,
+                "missing_grants": status.missing,
+            }))),
+            Err(error) => {
+                let told = json!({ "reloaded": false, "reason": error.to_string() });
+                Ok(ToolOutput { failed: true, ..ToolOutput::json(&told) })
+            }
+        }
     }
 
     fn list(&self) -> ToolOutput {

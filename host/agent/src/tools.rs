@@ -27,6 +27,8 @@ pub(crate) enum Action {
     ListChannels,
     /// The host: sets where the turn's last text goes.
     SetChannel,
+    /// The host: puts a plugin's new code in.
+    ReloadPlugin,
 }
 
 /// A tool and who runs it.
@@ -76,6 +78,9 @@ impl ToolSet {
         if !offers.channels.is_empty() {
             set.add(list_tool(), Action::ListChannels);
             set.add(set_tool(), Action::SetChannel);
+        }
+        if !offers.is_empty() {
+            set.add(reload_tool(), Action::ReloadPlugin);
         }
         for offer in &offers.tools {
             if let Some(known) = set.tools.get(&offer.item.name) {
@@ -221,4 +226,19 @@ fn set_tool() -> ToolDefinition {
     });
     let description = "Sets where this turn's last text goes, instead of where the message came from.";
     host_tool("output_set_channel".to_owned(), description.to_owned(), Effect::World, parameters)
+}
+
+fn reload_tool() -> ToolDefinition {
+    let parameters = json!({
+        "type": "object",
+        "properties": {
+            "plugin": { "type": "string", "description": "The plugin's name" }
+        },
+        "required": ["plugin"],
+        "additionalProperties": false
+    });
+    let description = "Reads a plugin's package anew and puts its code in the place of what runs. If the new code can't be \
+                       started, the old goes on and the answer says why.";
+    let tool = host_tool("plgreload".to_owned(), description.to_owned(), Effect::World, parameters);
+    ToolDefinition { min_role: Some(Role::Owner), stateless: false, ..tool }
 }

@@ -115,6 +115,7 @@ impl From<CallError> for Problem {
             CallError::Denied(_) => StatusCode::FORBIDDEN,
             CallError::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
             CallError::NotFound(_) => StatusCode::NOT_FOUND,
+            CallError::Conflict(_) => StatusCode::CONFLICT,
             CallError::Busy => StatusCode::TOO_MANY_REQUESTS,
             CallError::NotLive | CallError::Retryable => StatusCode::SERVICE_UNAVAILABLE,
             CallError::Timeout => StatusCode::GATEWAY_TIMEOUT,
@@ -226,6 +227,7 @@ mod tests {
             (CallError::Timeout, 504, "timeout"),
             (CallError::Retryable, 503, "retryable"),
             (CallError::NotStored("no".into()), 507, "not-stored"),
+            (CallError::Conflict("no".into()), 409, "conflict"),
             (CallError::Other("no".into()), 500, "other"),
         ];
         for (error, status, name) in cases {

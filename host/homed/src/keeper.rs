@@ -166,6 +166,7 @@ impl Inner {
         // Plugins first, so that inputs the last stop left waiting find what answers them; what plugins submit before
         // there is an agent is answered with not-live.
         runtime.load_all().await;
+        runtime.watch();
         let agent = Agent::start(homeagent_agent::Parts {
             journal,
             settings,

@@ -84,6 +84,7 @@ fn each_part_knows_only_what_is_its_own() {
     let only = [
         ("wasmtime", &["homeagent-runtime"][..]),
         ("wasmtime-wasi", &["homeagent-runtime"]),
+        ("notify", &["homeagent-runtime"]),
         ("rusqlite", &["homeagent-settings", "homeagent-journal"]),
         ("reqwest", &["homeagent-providers"]),
         ("axum", &["homeagent-gateway"]),

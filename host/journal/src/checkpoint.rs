@@ -87,7 +87,7 @@ fn run(connection: &Connection, requests: &Receiver<()>, moving: &Mutex<()>) {
         match moved {
             Ok((pages, moved)) => tracing::debug!(pages, moved, "the journal's log is moved into the database"),
             Err(error) => {
-                tracing::warn!(%error, "the journal's log can't be moved into the database; it is tried again")
+                tracing::warn!(%error, "the journal's log can't be moved into the database; it is tried again");
             }
         }
         if !rest(requests) {

@@ -53,6 +53,7 @@ impl Loaded {
             version: self.package.manifest.version.clone(),
             summary: self.descriptor.summary.clone(),
             origin: if self.package.bundled { "bundled" } else { "installed" }.to_owned(),
+            folder: self.package.place(),
             state: "live".to_owned(),
             reason: None,
             digest: self.package.digest.clone(),
@@ -117,6 +118,11 @@ impl AdapterShelf {
     pub(crate) fn status(&self) -> Vec<PluginStatus> {
         let loaded = self.loaded.read().unwrap_or_else(PoisonError::into_inner);
         loaded.values().map(|adapter| adapter.status()).collect()
+    }
+
+    /// The package of the adapter of this name.
+    pub(crate) fn package(&self, name: &str) -> Option<PackageInfo> {
+        self.find(name).map(|adapter| adapter.package.clone())
     }
 
     fn find(&self, name: &str) -> Option<Arc<Loaded>> {

@@ -43,6 +43,7 @@ little_world!(tool, "tool-plugin");
 little_world!(stage, "stage-plugin");
 little_world!(event, "event-plugin");
 little_world!(channel, "channel-plugin");
+little_world!(snapshot, "snapshot-plugin");
 little_world!(socket, "socket-plugin", "homeagent:plugin/sockets": crate::bindings::sockets);
 
 pub mod script {

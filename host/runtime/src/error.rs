@@ -77,6 +77,12 @@ pub enum PackageError {
         /// What is wrong.
         reason: String,
     },
+    /// What runs in the package's slot can't be replaced now.
+    #[error("{reason}")]
+    Busy {
+        /// Why, and what to do.
+        reason: String,
+    },
     /// The instance did not start.
     #[error("{plugin} did not start: {reason}")]
     Start {

@@ -15,8 +15,9 @@ pub(crate) struct GrantTable {
     asked: Arc<RwLock<Asked>>,
 }
 
+/// What a package asks for.
 #[derive(Default)]
-struct Asked {
+pub(crate) struct Asked {
     wants: BTreeSet<String>,
     bundled: bool,
 }
@@ -26,10 +27,14 @@ impl GrantTable {
         Self { plugin, stored, asked: Arc::default() }
     }
 
-    /// What the package that is now in the slot asks for.
-    pub(crate) fn ask(&self, wants: impl IntoIterator<Item = String>, bundled: bool) {
-        let asked = Asked { wants: wants.into_iter().collect(), bundled };
-        *self.asked.write().unwrap_or_else(std::sync::PoisonError::into_inner) = asked;
+    /// What the package that is now in the slot asks for; what the one before it asked for.
+    pub(crate) fn ask(&self, wants: impl IntoIterator<Item = String>, bundled: bool) -> Asked {
+        self.ask_again(Asked { wants: wants.into_iter().collect(), bundled })
+    }
+
+    /// The same with what was asked for before.
+    pub(crate) fn ask_again(&self, asked: Asked) -> Asked {
+        std::mem::replace(&mut *self.asked.write().unwrap_or_else(std::sync::PoisonError::into_inner), asked)
     }
 
     pub(crate) fn allows(&self, capability: &str) -> bool {

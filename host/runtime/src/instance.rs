@@ -15,7 +15,7 @@ use crate::slot::core::SlotCore;
 use crate::stdio::GuestOutput;
 
 /// Bytes a guest may hand over in one host call.
-const HANDED_OVER: usize = 8 << 20;
+pub(crate) const HANDED_OVER: usize = 8 << 20;
 /// Handles a guest may hold.
 const HANDLES: usize = 10_000;
 /// Elements of all tables of a store.

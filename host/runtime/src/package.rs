@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,6 +47,8 @@ pub(crate) struct Package {
     /// The SHA-256 of the component, or of the script's files, in hexadecimal digits.
     pub(crate) digest: String,
     pub(crate) bundled: bool,
+    /// Where it lies; nowhere when it is bundled.
+    pub(crate) folder: Option<PathBuf>,
 }
 
 /// What was read of a package's code.
@@ -60,6 +63,14 @@ impl Origin {
         match self {
             Origin::Bundled(_) => "bundled",
             Origin::Installed(_) => "installed",
+        }
+    }
+
+    /// Where it lies; nowhere when it is bundled.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        match self {
+            Origin::Bundled(_) => None,
+            Origin::Installed(folder) => Some(folder),
         }
     }
 
@@ -93,20 +104,21 @@ impl Origin {
             (Origin::Installed(folder), Code::Script(file)) => {
                 let script = Script::read(&manifest.name, folder, file)?;
                 let digest = hexadecimal(&script.digest());
-                return Ok(Package { manifest, content: Content::Script(script), digest, bundled: false });
+                let folder = Some(folder.clone());
+                return Ok(Package { manifest, content: Content::Script(script), digest, bundled: false, folder });
             }
         };
         inspect::check(&manifest.name, &bytes, manifest.kind)?;
         let digest = hexadecimal(&Sha256::digest(&bytes));
-        let bundled = matches!(self, Origin::Bundled(_));
-        Ok(Package { manifest, content: Content::Component(bytes), digest, bundled })
+        let folder = self.folder().map(Path::to_owned);
+        Ok(Package { manifest, content: Content::Component(bytes), digest, bundled: folder.is_none(), folder })
     }
 }
 
 impl Package {
     /// What is kept of it when its content is not needed any more.
     pub(crate) fn into_info(self) -> PackageInfo {
-        PackageInfo { manifest: self.manifest, digest: self.digest, bundled: self.bundled }
+        PackageInfo { manifest: self.manifest, digest: self.digest, bundled: self.bundled, folder: self.folder }
     }
 }
 
@@ -126,6 +138,34 @@ pub(crate) fn read_bounded(path: &Path, most: u64) -> Result<Vec<u8>, PackageErr
     let mut bytes = Vec::new();
     fs::File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut bytes)).map_err(failed)?;
     Ok(bytes)
+}
+
+/// Copies a package's files into a folder that is made for them, whole or not at all as far as a reader can tell:
+/// the folder is put in its place only afterwards.
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), PackageError> {
+    let manifest = Origin::Installed(from.to_owned()).manifest()?;
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |source| PackageError::Unreadable { path, source }
+    };
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(to).map_err(failed(to))?;
+    let mut files = vec![("plugin.toml".to_owned(), read_bounded(&from.join("plugin.toml"), LARGEST_MANIFEST)?)];
+    match &manifest.code {
+        Code::Component(file) => files.push((file.clone(), read_component(&from.join(file))?)),
+        Code::Script(file) => {
+            let script = Script::read(&manifest.name, from, file)?;
+            files.extend(script.files().map(|(name, text)| (name.to_owned(), text.as_bytes().to_vec())));
+        }
+    }
+    for (name, bytes) in files {
+        let path = to.join(name);
+        let written = fs::File::create_new(&path).and_then(|mut file| {
+            file.write_all(&bytes)?;
+            file.sync_all()
+        });
+        written.map_err(failed(&path))?;
+    }
+    Ok(())
 }
 
 fn read_component(path: &Path) -> Result<Vec<u8>, PackageError> {
@@ -181,6 +221,19 @@ pub(crate) struct PackageInfo {
     pub(crate) manifest: Manifest,
     pub(crate) digest: String,
     pub(crate) bundled: bool,
+    pub(crate) folder: Option<PathBuf>,
+}
+
+impl PackageInfo {
+    /// Whether a package that was read says and holds the same.
+    pub(crate) fn is_as(&self, package: &Package) -> bool {
+        self.digest == package.digest && self.manifest == package.manifest && self.folder == package.folder
+    }
+
+    /// Where it lies, as people read it.
+    pub(crate) fn place(&self) -> Option<String> {
+        self.folder.as_ref().map(|folder| folder.display().to_string())
+    }
 }
 
 /// Compiles and links; of a script, its interpreter, unless that is compiled already. Slow; to be called where blocking
@@ -193,7 +246,7 @@ pub(crate) fn compile_plugin(
     interpreter: Option<Arc<Interpreter>>,
 ) -> Result<(PackageInfo, InstancePre<InstanceState>, ExportIndices), PackageError> {
     debug_assert_eq!(package.manifest.kind, Kind::Plugin, "adapters are compiled elsewhere");
-    let Package { manifest, content, mut digest, bundled } = package;
+    let Package { manifest, content, digest, bundled, folder } = package;
     let load = |error: wasmtime::Error| PackageError::Load { plugin: manifest.name.clone(), reason: one_line(&error) };
     let pre = match (content, interpreter) {
         (Content::Component(bytes), _) => {
@@ -201,9 +254,7 @@ pub(crate) fn compile_plugin(
             linker.instantiate_pre(&component)
         }
         (Content::Script(script), Some(interpreter)) => {
-            let (language, component) = interpreter.compiled(engine, cache)?;
-            // Another interpreter makes another plugin of the same script.
-            digest = hexadecimal(&Sha256::digest(format!("{language} {digest}")));
+            let component = interpreter.compiled(engine, cache)?;
             let linker = script.link(&manifest, linker).map_err(load)?;
             linker.instantiate_pre(component)
         }
@@ -211,7 +262,7 @@ pub(crate) fn compile_plugin(
     };
     let pre = pre.map_err(load)?;
     let indices = ExportIndices::new(&pre).map_err(load)?;
-    Ok((PackageInfo { manifest, digest, bundled }, pre, indices))
+    Ok((PackageInfo { manifest, digest, bundled, folder }, pre, indices))
 }
 
 /// Compiles a component that is linked later, or elsewhere.
@@ -220,11 +271,11 @@ pub(crate) fn compile_only(
     cache: &CodeCache,
     package: Package,
 ) -> Result<(PackageInfo, Component), PackageError> {
-    let Package { manifest, content, digest, bundled } = package;
+    let Package { manifest, content, digest, bundled, folder } = package;
     let load = |reason: String| PackageError::Load { plugin: manifest.name.clone(), reason };
     let Content::Component(bytes) = content else { return Err(load("it is a script, not a component".into())) };
     let component = cache.compile(engine, &digest, &bytes).map_err(|error| load(one_line(&error)))?;
-    Ok((PackageInfo { manifest, digest, bundled }, component))
+    Ok((PackageInfo { manifest, digest, bundled, folder }, component))
 }
 
 /// An engine's error with its causes, on one line.

@@ -36,6 +36,12 @@ impl Registrations {
         Ok(())
     }
 
+    /// What a slot offers now, granted or not.
+    pub(crate) fn descriptor(&self, slot: &str) -> Option<Arc<Descriptor>> {
+        let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        slots.get(slot).map(|registered| Arc::clone(&registered.descriptor))
+    }
+
     /// Whether [`Registrations::put`] would succeed.
     pub(crate) fn check(&self, slot: &str, descriptor: &Descriptor) -> Result<(), String> {
         check_names(&self.slots.lock().unwrap_or_else(PoisonError::into_inner), slot, descriptor)

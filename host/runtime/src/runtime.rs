@@ -1,18 +1,24 @@
 //! The runtime's handle: which plugins there are, and the traits that the rest of the host sees.
 
+mod admin;
+mod folders;
+mod install;
+mod watch;
+
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use homeagent_contract::Kind;
 use homeagent_settings::{Grants, Secrets, Settings};
-use homeagent_types::ports::{Adapters, Connection, Listeners, Mind, PluginAdmin, PluginStatus, Plugins};
+use homeagent_types::ports::{Adapters, Connection, Haste, Listeners, Mind, PluginAdmin, PluginStatus, Plugins};
 use homeagent_types::stage::{Patch, StageContext};
 use homeagent_types::{CallError, Cause, Meta, Offers, Output, OutputDelta, Principal, Receipt, ToolOutput};
-use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::sync::{OwnedMutexGuard, broadcast, mpsc, oneshot};
 use wasmtime::component::Linker;
 
 use crate::adapters::AdapterShelf;
@@ -28,6 +34,7 @@ use crate::services::Services;
 use crate::slot::core::SlotCore;
 use crate::slot::generation::{Seat, describe};
 use crate::slot::job::Work;
+use crate::slot::swap::SwapError;
 use crate::slot::{Control, Slot, connection, supervisor};
 use crate::{PackageError, RuntimeError};
 
@@ -70,8 +77,12 @@ struct Inner {
     idle: Mutex<BTreeMap<String, PluginStatus>>,
     bundled: Vec<Bundled>,
     plugins: PathBuf,
-    /// Loads, reloads and unloads happen one at a time.
-    changing: tokio::sync::Mutex<()>,
+    /// Loads, reloads and unloads of a plugin happen one at a time.
+    changing: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
+    /// Looks for changes of the packages, once it was asked to.
+    watch: Mutex<Option<watch::Watch>>,
+    /// The runtime ends: what is loaded from now on is not to stay.
+    ending: AtomicBool,
     guests: GuestExecutor,
 }
 
@@ -119,7 +130,9 @@ impl Runtime {
             idle: Mutex::default(),
             bundled: parts.bundled,
             plugins: parts.plugins,
-            changing: tokio::sync::Mutex::new(()),
+            changing: Mutex::default(),
+            watch: Mutex::default(),
+            ending: AtomicBool::new(false),
             guests,
         });
         tokio::spawn(watch(Arc::downgrade(&inner)));
@@ -139,16 +152,29 @@ impl Runtime {
     /// Loads every package there is. One that can't be loaded is listed as refused, with the reason; the others are not
     /// held up by it.
     pub async fn load_all(&self) {
-        let _one_at_a_time = self.inner.changing.lock().await;
+        install::recover(&self.inner.plugins);
         // What came with homed first: nobody takes its names before it is there. Scripts last: what runs them may be an
         // installed package.
         let is_script = |origin: &Origin| origin.manifest().is_ok_and(|it| matches!(it.code, Code::Script(_)));
         let mut packages: Vec<_> = self.inner.packages().into_iter().collect();
         packages.sort_by_cached_key(|(_, origin)| (is_script(origin), matches!(origin, Origin::Installed(_))));
         for (name, origin) in packages {
-            if let Err(error) = self.inner.load(&origin).await {
+            let _turn = self.inner.turn(&name).await;
+            if let Err(error) = self.inner.load(&origin, Haste::default()).await {
                 self.inner.refuse(&name, &origin, &error);
             }
+        }
+    }
+
+    /// From now on loads packages whose files change, and those that are laid into the folder, by itself, for as long as
+    /// the setting `core.plugin.watch` says so. Until [`Runtime::shutdown`].
+    pub fn watch(&self) {
+        match watch::Watch::start(&self.inner) {
+            Ok(watch) => *self.inner.watch.lock().unwrap_or_else(PoisonError::into_inner) = Some(watch),
+            Err(error) => tracing::warn!(
+                folder = %self.inner.plugins.display(), %error,
+                "changes of packages are not noticed; waiter plugin reload loads them"
+            ),
         }
     }
 
@@ -162,6 +188,8 @@ impl Runtime {
     /// Ends every plugin.
     pub async fn shutdown(&self) {
         // Without waiting for a load that is under way: it may take long, and nothing is left to load for.
+        self.inner.ending.store(true, Ordering::Release);
+        drop(self.inner.watch.lock().unwrap_or_else(PoisonError::into_inner).take());
         let slots = std::mem::take(&mut *self.inner.slots.write().unwrap_or_else(PoisonError::into_inner));
         let stops = slots.into_values().map(|slot| tokio::spawn(async move { stop(&slot).await }));
         for stopped in stops.collect::<Vec<_>>() {
@@ -233,6 +261,16 @@ impl Inner {
         })
     }
 
+    /// The right to change what runs under a name, when nobody else has it.
+    async fn turn(&self, name: &str) -> OwnedMutexGuard<()> {
+        let turn = {
+            let mut changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+            changing.retain(|_, turn| Arc::strong_count(turn) > 1);
+            Arc::clone(changing.entry(name.to_owned()).or_default())
+        };
+        turn.lock_owned().await
+    }
+
     fn slot(&self, name: &str) -> Option<Slot> {
         self.slots.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
@@ -241,12 +279,27 @@ impl Inner {
         self.slot(name).ok_or_else(|| CallError::NotFound(format!("the plugin {name} is not loaded")))
     }
 
-    /// Reads a package and runs it: in its slot, if it has one, else in a new one.
-    async fn load(&self, origin: &Origin) -> Result<(), PackageError> {
-        let (read, place) = (origin.clone(), origin.name());
-        let package = tokio::task::spawn_blocking(move || read.read()).await;
-        let package =
-            package.map_err(|lost| PackageError::Load { plugin: place.into(), reason: lost.to_string() })??;
+    /// Counts what becomes of new code for what runs under a name already.
+    async fn counted<T>(
+        &self,
+        name: &str,
+        change: impl Future<Output = Result<T, PackageError>>,
+    ) -> Result<T, PackageError> {
+        let replaced = self.slot(name).map(|slot| slot.core).or_else(|| self.adapters.core(name));
+        let outcome = change.await;
+        if let Some(core) = replaced {
+            core.meters.swapped(outcome.is_ok());
+        }
+        outcome
+    }
+
+    /// Reads a package and runs it.
+    async fn load(&self, origin: &Origin, haste: Haste) -> Result<(), PackageError> {
+        self.run(read(origin).await?, haste).await
+    }
+
+    /// Runs a package: in its slot, if it has one, else in a new one.
+    async fn run(&self, package: Package, haste: Haste) -> Result<(), PackageError> {
         let name = package.manifest.name.clone();
         let (is_adapter, is_interpreter) =
             (package.manifest.kind == Kind::Adapter, package.manifest.interprets.is_some());
@@ -262,16 +315,23 @@ impl Inner {
         if is_adapter {
             self.adapters.load(&self.cache, package).await?;
         } else if is_interpreter {
-            self.interpreters.load(origin.clone(), package)?;
+            // It is read again when the first script needs it.
+            let origin = match &package.folder {
+                Some(folder) => Origin::Installed(folder.clone()),
+                None => self
+                    .find(&name)
+                    .map_err(|lost| PackageError::Load { plugin: name.clone(), reason: lost.to_string() })?,
+            };
+            self.interpreters.load(origin, package)?;
         } else {
-            self.load_plugin(package).await?;
+            self.load_plugin(package, haste).await?;
         }
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).remove(&name);
         self.services.changed(&name);
         Ok(())
     }
 
-    async fn load_plugin(&self, package: Package) -> Result<(), PackageError> {
+    async fn load_plugin(&self, package: Package, haste: Haste) -> Result<(), PackageError> {
         let name = package.manifest.name.clone();
         let start = |reason: String| PackageError::Start { plugin: name.clone(), reason };
         let slot = self.slot(&name);
@@ -281,13 +341,20 @@ impl Inner {
         match slot {
             Some(slot) => {
                 let (reply, done) = oneshot::channel();
-                let sent = slot.control.send(Control::Replace(prepared, reply)).await;
+                let sent = slot.control.send(Control::Replace(prepared, haste, reply)).await;
                 sent.map_err(|_| start("its slot is being unloaded".into()))?;
-                done.await.map_err(|_| start("its slot was unloaded".into()))?.map_err(start)?;
+                done.await.map_err(|_| start("its slot was unloaded".into()))?.map_err(|error| match error {
+                    SwapError::Busy(reason) => PackageError::Busy { reason },
+                    SwapError::Refused(reason) => start(reason),
+                })?;
             }
             None => {
                 let slot = supervisor::start(seat, prepared, jobs).await.map_err(start)?;
-                self.slots.write().unwrap_or_else(PoisonError::into_inner).insert(name.clone(), slot);
+                self.slots.write().unwrap_or_else(PoisonError::into_inner).insert(name.clone(), slot.clone());
+                if self.ending.load(Ordering::Acquire) {
+                    stop(&slot).await;
+                    return Err(start("the plugins are being ended".into()));
+                }
             }
         }
         tracing::info!(plugin = %name, "loaded");
@@ -345,6 +412,7 @@ impl Inner {
             version: origin.manifest().map(|manifest| manifest.version).unwrap_or_default(),
             summary: String::new(),
             origin: origin.name().to_owned(),
+            folder: origin.folder().map(|folder| folder.display().to_string()),
             state: "refused".to_owned(),
             reason: Some(error.to_string()),
             digest: String::new(),
@@ -392,8 +460,18 @@ impl Inner {
     }
 }
 
+/// Reads a package where blocking is allowed.
+async fn read(origin: &Origin) -> Result<Package, PackageError> {
+    let (read, place) = (origin.clone(), origin.name());
+    let package = tokio::task::spawn_blocking(move || read.read()).await;
+    package.map_err(|lost| PackageError::Load { plugin: place.into(), reason: lost.to_string() })?
+}
+
 fn refused(error: &PackageError) -> CallError {
-    CallError::Invalid(error.to_string())
+    match error {
+        PackageError::Busy { reason } => CallError::Conflict(reason.clone()),
+        error => CallError::Invalid(error.to_string()),
+    }
 }
 
 /// Takes known secrets out of a text; without a copy where there are none.
@@ -446,6 +524,10 @@ impl Plugins for Runtime {
         }
     }
 
+    async fn reload_plugin(&self, plugin: &str) -> Result<PluginStatus, CallError> {
+        self.reload(plugin, Haste::default()).await
+    }
+
     fn publish(&self, topic: &str, payload: serde_json::Value, cause: Cause) {
         self.inner.services.bus.publish(&Event {
             topic: topic.to_owned(),
@@ -454,74 +536,6 @@ impl Plugins for Runtime {
             at: homeagent_types::now(),
             cause,
         });
-    }
-}
-
-#[async_trait]
-impl PluginAdmin for Runtime {
-    fn list(&self) -> Vec<PluginStatus> {
-        self.inner.list()
-    }
-
-    async fn reload(&self, name: &str) -> Result<PluginStatus, CallError> {
-        let _one_at_a_time = self.inner.changing.lock().await;
-        let origin = self.inner.find(name)?;
-        let replaced = self.inner.slot(name).map(|slot| slot.core).or_else(|| self.inner.adapters.core(name));
-        let loaded = self.inner.load(&origin).await;
-        if let Some(core) = replaced {
-            core.meters.swapped(loaded.is_ok());
-        }
-        if let Err(error) = loaded {
-            if self.inner.slot(name).is_none() {
-                self.inner.refuse(name, &origin, &error);
-            }
-            return Err(refused(&error));
-        }
-        self.inner.status(name)
-    }
-
-    async fn load(&self, name: &str) -> Result<PluginStatus, CallError> {
-        if self.inner.slot(name).is_some() {
-            return Err(CallError::Invalid(format!("the plugin {name} is loaded already; reload puts new code in")));
-        }
-        self.reload(name).await
-    }
-
-    async fn unload(&self, name: &str) -> Result<(), CallError> {
-        let _one_at_a_time = self.inner.changing.lock().await;
-        let slot = self.inner.slots.write().unwrap_or_else(PoisonError::into_inner).remove(name);
-        match slot {
-            Some(slot) => {
-                stop(&slot).await;
-                self.inner.idle.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), slot.status());
-            }
-            None => {
-                let status = self.inner.adapters.unload(name).or_else(|| self.inner.interpreters.unload(name));
-                let status = status.ok_or_else(|| CallError::NotFound(format!("the plugin {name} is not loaded")))?;
-                self.inner.idle.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), status);
-            }
-        }
-        self.inner.services.settings.withdraw_plugin(name);
-        self.inner.services.changed(name);
-        tracing::info!(plugin = %name, "unloaded");
-        Ok(())
-    }
-
-    async fn grant(&self, name: &str, capability: &str) -> Result<(), CallError> {
-        let grants = self.inner.grants(name, capability)?;
-        grants.grant(capability).await?;
-        if let Err(reason) = self.inner.services.registrations.clash(name) {
-            grants.revoke(capability).await?;
-            return Err(CallError::Invalid(reason));
-        }
-        self.inner.services.registrations.refresh();
-        Ok(())
-    }
-
-    async fn revoke(&self, name: &str, capability: &str) -> Result<(), CallError> {
-        self.inner.grants(name, capability)?.revoke(capability).await?;
-        self.inner.services.registrations.refresh();
-        Ok(())
     }
 }
 

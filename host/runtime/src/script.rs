@@ -56,6 +56,11 @@ impl Script {
         Ok(Self { ending, files })
     }
 
+    /// The files, by name and text.
+    pub(crate) fn files(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.files.iter().map(|(name, text)| (name.as_str(), text.as_str()))
+    }
+
     pub(crate) fn digest(&self) -> Vec<u8> {
         let mut hash = Sha256::new();
         for part in self.files.iter().flat_map(|(name, text)| [name, text]) {
@@ -110,8 +115,8 @@ pub(crate) struct Interpreter {
     origin: Origin,
     /// As it was when it was loaded.
     package: PackageInfo,
-    /// Compiled when the first script needs it; all scripts share the code. With it what was read then.
-    compiled: OnceLock<(PackageInfo, Component)>,
+    /// Compiled when the first script needs it; all scripts share the code.
+    compiled: OnceLock<Component>,
 }
 
 /// The interpreters that are loaded, by the ending of their scripts. Plugins that run keep the one they have.
@@ -144,6 +149,12 @@ impl InterpreterShelf {
         self.status().iter().any(|status| status.name == name)
     }
 
+    /// What is kept of an interpreter that is loaded.
+    pub(crate) fn package(&self, name: &str) -> Option<PackageInfo> {
+        let loaded = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        loaded.values().find(|it| it.package.manifest.name == name).map(|it| it.package.clone())
+    }
+
     /// Takes an interpreter away; what its status is from then on, or nothing if there was none.
     pub(crate) fn unload(&self, name: &str) -> Option<PluginStatus> {
         let status = self.status().into_iter().find(|status| status.name == name)?;
@@ -158,21 +169,16 @@ impl InterpreterShelf {
 }
 
 impl Interpreter {
-    /// The compiled code and its digest. Slow the first time.
-    pub(crate) fn compiled(
-        &self,
-        engine: &ComponentEngine,
-        cache: &CodeCache,
-    ) -> Result<(&str, &Component), PackageError> {
-        let (package, component) = match self.compiled.get() {
-            Some(compiled) => compiled,
+    /// The compiled code. Slow the first time.
+    pub(crate) fn compiled(&self, engine: &ComponentEngine, cache: &CodeCache) -> Result<&Component, PackageError> {
+        match self.compiled.get() {
+            Some(component) => Ok(component),
             None => {
-                let compiled = package::compile_only(engine, cache, self.origin.read()?)?;
+                let (_, component) = package::compile_only(engine, cache, self.origin.read()?)?;
                 // Whoever compiled it meanwhile has the same.
-                self.compiled.get_or_init(|| compiled)
+                Ok(self.compiled.get_or_init(|| component))
             }
-        };
-        Ok((&package.digest, component))
+        }
     }
 
     fn status(&self, ending: &str) -> PluginStatus {
@@ -180,6 +186,7 @@ impl Interpreter {
             name: self.package.manifest.name.clone(),
             version: self.package.manifest.version.clone(),
             summary: format!("Runs plugins that are .{ending} files."),
+            folder: self.package.place(),
             origin: if self.package.bundled { "bundled" } else { "installed" }.to_owned(),
             state: "live".to_owned(),
             reason: None,

@@ -75,6 +75,33 @@ impl Grants {
         self.decide(plugin, capability, false)
     }
 
+    /// Forgets what a plugin was given, as when it is removed. What was taken away stays so: the plugin that came with the
+    /// daemon may have the same name, and has what it asks for where nothing is known.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Grants::grant`].
+    pub fn forget(&self, plugin: &str) -> Result<(), DatabaseError> {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let given: Vec<(String, String)> = {
+            let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+            known.iter().filter(|((of, _), given)| of == plugin && **given).map(|(key, _)| key.clone()).collect()
+        };
+        self.database.write("forgetting grants", |transaction| {
+            given.iter().try_for_each(|(plugin, capability)| {
+                let sql = "DELETE FROM grants WHERE plugin = ?1 AND capability = ?2";
+                transaction.execute(sql, [plugin, capability]).map(drop)
+            })
+        })?;
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        for key in &given {
+            known.remove(key);
+        }
+        drop(known);
+        tracing::info!(plugin, grants = given.len(), "grants are forgotten");
+        Ok(())
+    }
+
     /// Whether the user gave a capability or took it away, `None` where they said nothing. Answered from memory.
     #[must_use]
     pub fn decided(&self, plugin: &str, capability: &str) -> Option<bool> {

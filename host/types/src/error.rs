@@ -43,6 +43,9 @@ pub enum CallError {
     /// an error in words.
     #[error("{0}")]
     NotStored(String),
+    /// How things are forbids it; the text says why and what to do. To a component this is an error in words.
+    #[error("{0}")]
+    Conflict(String),
     /// Anything else, in words.
     #[error("{0}")]
     Other(String),
@@ -60,6 +63,7 @@ impl CallError {
             CallError::Timeout => "timeout",
             CallError::Retryable => "retryable",
             CallError::NotStored(_) => "not-stored",
+            CallError::Conflict(_) => "conflict",
             CallError::Other(_) => "other",
         }
     }

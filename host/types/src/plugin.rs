@@ -49,6 +49,11 @@ pub struct Offers {
 }
 
 impl Offers {
+    /// Whether no plugin offers anything.
+    pub fn is_empty(&self) -> bool {
+        self.tools.is_empty() && self.stages.is_empty() && self.channels.is_empty()
+    }
+
     /// The tool of this name.
     pub fn tool(&self, name: &str) -> Option<&Offer<ToolDefinition>> {
         let at = self.tools.binary_search_by(|offer| offer.item.name.as_str().cmp(name)).ok()?;

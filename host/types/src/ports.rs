@@ -1,6 +1,8 @@
 //! The traits at which the parts of the host meet.
 
+use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use utoipa::ToSchema;
@@ -29,6 +31,9 @@ pub trait Plugins: Send + Sync {
 
     /// Shows pieces of an answer. Never waits; pieces may be dropped when the channel is slow.
     fn show(&self, plugin: &str, deltas: Vec<OutputDelta>);
+
+    /// Reads a plugin's package anew and puts its code in the place of what runs.
+    async fn reload_plugin(&self, plugin: &str) -> Result<PluginStatus, CallError>;
 
     /// Publishes an event of the host's own. Never waits.
     fn publish(&self, topic: &str, payload: serde_json::Value, cause: Cause);
@@ -184,9 +189,12 @@ pub struct PluginStatus {
     pub summary: String,
     /// `bundled` or `installed`.
     pub origin: String,
+    /// The folder it was installed in; none for a bundled one.
+    pub folder: Option<String>,
     /// `live`, `backing-off`, `failed`, `unloaded`, `refused`.
     pub state: String,
-    /// Why it is in that state, when it is not `live`.
+    /// Why it is in that state, when it is not `live`; else what is to be known of the code that runs, such as that a newer
+    /// one was taken back.
     pub reason: Option<String>,
     /// The SHA-256 of the component, in hexadecimal digits.
     pub digest: String,
@@ -208,15 +216,67 @@ pub struct PluginStatus {
     pub tools: Vec<String>,
 }
 
+/// Where packages are looked for.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, ToSchema)]
+pub struct PluginFolders {
+    /// The folder of installed packages.
+    pub folder: String,
+    /// Why it can't be looked into.
+    pub problem: Option<String>,
+    /// What lies in it, sorted.
+    pub entries: Vec<PluginFolder>,
+}
+
+/// Something in the folder of installed packages.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, ToSchema)]
+pub struct PluginFolder {
+    /// Its path.
+    pub path: String,
+    /// The plugin it holds, where its manifest says so.
+    pub plugin: Option<String>,
+    /// The plugin's state, or `refused`, `passed-over`, or `not-loaded`.
+    pub state: String,
+    /// Why, where there is something to say.
+    pub reason: Option<String>,
+}
+
+/// What came of removing a plugin.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, ToSchema)]
+pub struct Removed {
+    /// The plugin's name.
+    pub removed: String,
+    /// The bundled plugin of this name, which runs now.
+    pub bundled: Option<PluginStatus>,
+}
+
+/// How a replacement treats calls that are under way in the old code.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Haste {
+    /// How long they may take to end before the replacement is given up; `None` for 2 s.
+    pub wait: Option<Duration>,
+    /// When they take longer, let their callers go with `retryable` rather than give up the replacement.
+    pub force: bool,
+}
+
 /// The plugins, as their keeper sees them. Implemented by the runtime.
 #[async_trait]
 pub trait PluginAdmin: Send + Sync {
     /// All slots and refused packages, sorted by name.
     fn list(&self) -> Vec<PluginStatus>;
 
+    /// Where packages were looked for now, and what became of each that lies there. Reads the disk.
+    fn folders(&self) -> PluginFolders;
+
+    /// Copies a package from a folder into the data folder and loads it. One of its name that is installed is replaced,
+    /// and stays when the new one can't be loaded.
+    async fn install(&self, folder: &Path) -> Result<PluginStatus, CallError>;
+
+    /// Ends an installed plugin and deletes its package and its grants; a bundled one of its name takes its place.
+    async fn remove(&self, name: &str) -> Result<Removed, CallError>;
+
     /// Reads the package anew and puts its code in the place of what runs. On failure the old code goes on and the
-    /// error says why.
-    async fn reload(&self, name: &str) -> Result<PluginStatus, CallError>;
+    /// error says why; `conflict` when calls are under way that take too long.
+    async fn reload(&self, name: &str, haste: Haste) -> Result<PluginStatus, CallError>;
 
     /// Starts a package that is not loaded.
     async fn load(&self, name: &str) -> Result<PluginStatus, CallError>;

@@ -114,7 +114,7 @@ pub enum Tools {
 /// About plugins.
 #[derive(Debug, Subcommand)]
 pub enum Plugin {
-    /// List all plugins
+    /// List all plugins, and what lies in the folder of packages
     List,
     /// Make a project for a plugin of your own, in a folder of its name
     New {
@@ -136,10 +136,28 @@ pub enum Plugin {
         #[arg(long, value_name = "FILE")]
         output: Option<PathBuf>,
     },
+    /// Tell where packages are looked for, and what became of each that lies there
+    Folders,
+    /// Copy a package into the data folder and load it
+    Install {
+        /// The folder with its plugin.toml and its component
+        folder: PathBuf,
+    },
+    /// End an installed plugin, and delete its package and its grants
+    Remove {
+        /// The plugin
+        name: String,
+    },
     /// Read a plugin's package anew and put its code in the place of what runs
     Reload {
         /// The plugin
         name: String,
+        /// How long calls that are under way may take to end before the reload is given up [default: 2]
+        #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(..=600))]
+        wait: Option<u32>,
+        /// When they take longer, let their callers go
+        #[arg(long)]
+        force: bool,
     },
     /// Start a plugin that is not loaded
     Load {

@@ -157,11 +157,34 @@ impl Desk {
         let path = match command {
             Plugin::List => {
                 let answer = self.client.get("plugins").await?;
-                return self.answer(&answer, show::plugins::list);
+                let folders = if self.json { None } else { Some(self.client.get("plugin-folders").await?) };
+                return self.answer(&answer, |answer| show::plugins::list(answer, folders.as_deref()));
+            }
+            Plugin::Folders => {
+                let answer = self.client.get("plugin-folders").await?;
+                return self.answer(&answer, show::plugins::folders);
+            }
+            Plugin::Install { folder } => {
+                // The daemon works in a folder of its own.
+                let folder = std::fs::canonicalize(&folder)
+                    .map_err(|error| Failure::Failed(format!("{} can't be read: {error}", folder.display())))?;
+                let Some(folder) = folder.to_str() else {
+                    return Err(Failure::Failed(format!("{} has a name that is not UTF-8", folder.display())));
+                };
+                let answer = self.client.post("plugins", json!({ "folder": folder }).to_string()).await?;
+                return self.answer(&answer, show::plugins::one);
+            }
+            Plugin::Remove { name } => {
+                let path = format!("plugins/{}", part(&name));
+                let answer = self.client.raw(Method::DELETE, &path, "").await?;
+                return self.answer(&answer, show::plugins::removed);
+            }
+            Plugin::Reload { name, wait, force } => {
+                let wait = wait.map_or_else(String::new, |seconds| format!("&wait={seconds}"));
+                format!("{}/reload?force={force}{wait}", part(&name))
             }
             Plugin::New { name, lang, source } => return self.new_plugin(&name, lang, source.as_deref()),
             Plugin::Pack { folder, output } => return self.pack_plugin(&folder, output),
-            Plugin::Reload { name } => format!("{}/reload", part(&name)),
             Plugin::Load { name } => format!("{}/load", part(&name)),
             Plugin::Unload { name } => format!("{}/unload", part(&name)),
             Plugin::Grant { name, capability } => {

@@ -106,8 +106,7 @@ async fn a_port_in_use_and_an_address_that_is_none_are_named_with_what_to_do() {
         ("nowhere", "choose an address of this machine"),
         ("127.0.0.1:99999", "choose an address of this machine"),
     ] {
-        // The last one counts.
-        let refused = refusal(home.homed().args(["--listen", address])).await;
+        let refused = refusal(&mut home.homed_at(address)).await;
         assert_reads(address, &refused, &["homed can't start", address, words, "--listen", "core.gateway.listen"]);
     }
 }

@@ -124,7 +124,7 @@ async fn stop_stops_and_is_answered_although_the_journal_takes_no_run() {
     home.break_table("runs");
     home.say("me", "/stop").await;
     soon(model.cancelled()).await;
-    let mut told = vec![soon(home.plugins.next_output()).await, soon(home.plugins.next_output()).await];
+    let mut told = [soon(home.plugins.next_output()).await, soon(home.plugins.next_output()).await];
     told.sort_by_key(|output| output.text.clone());
     assert!(told[0].text.contains("I can't write my journal") && told[0].text.contains("Stopped the turn"));
     assert_eq!(told[1].kind, OutputKind::Notice("stopped".to_owned()));

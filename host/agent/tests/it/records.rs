@@ -63,9 +63,12 @@ async fn a_model_is_not_waited_for_when_what_it_was_asked_can_not_be_recorded() 
     assert_journal_failed(&finished(&mut asked).await);
 }
 
-/// Reads which events of its run each handler and tool finds in the journal.
-fn watch(home: &Home) -> Arc<Mutex<Vec<(Stage, Vec<EventKind>)>>> {
-    let seen: Arc<Mutex<Vec<(Stage, Vec<EventKind>)>>> = Arc::default();
+/// The events of its run that a handler of a stage finds in the journal.
+type Found = Vec<(Stage, Vec<EventKind>)>;
+
+/// Notes them for each handler that is asked.
+fn watch(home: &Home) -> Arc<Mutex<Found>> {
+    let seen: Arc<Mutex<Found>> = Arc::default();
     for at in [Stage::PreAction, Stage::PostAction, Stage::BeforeToolcall, Stage::BeforeOutput] {
         let (journal, noted) = (home.journal.clone(), Arc::clone(&seen));
         home.plugins.offer_slow_stage("watch", stage(at, HandlerMode::Observe, 0), move |context| {

@@ -216,3 +216,14 @@ async fn a_plugin_calls_tools_with_the_rights_of_its_cause() {
     let unknown = home.agent.call_tool("caller", "nothing", "{}".to_owned(), cause(owner())).await;
     assert!(matches!(unknown, Err(CallError::NotFound(_))), "{unknown:?}");
 }
+
+#[tokio::test]
+async fn reloading_a_plugin_is_the_owner_s_alone_and_a_refusal_is_told_to_the_model() {
+    let home = Home::new().await;
+    let results = results(&home, &[("plgreload", "{\"plugin\":\"qq\"}"), ("plgreload", "{}")]).await;
+    assert!(results[0].contains("qq did not start: it does not want to"), "{results:?}");
+    assert!(results[1].contains("plugin"), "{results:?}");
+    let offered = |role| home.agent.tools(role).into_iter().find(|tool| tool.tool.name == "plgreload");
+    assert_eq!(offered(Role::Owner).map(|tool| tool.tool.effect), Some(Effect::World));
+    assert_eq!(offered(Role::Member), None);
+}

@@ -1,16 +1,23 @@
 //! The plugins, as their keeper sees them.
 
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
 use homeagent_types::CallError;
-use homeagent_types::ports::PluginStatus;
+use homeagent_types::ports::{Haste, PluginFolders, PluginStatus, Removed};
+use serde::Deserialize;
+use utoipa::ToSchema;
 
 use crate::Problem;
 use crate::core::Shared;
-use crate::document::{AgentStopped, CallFailures};
-use crate::extract::Named;
+use crate::document::{AgentStopped, CallFailures, Conflict};
+use crate::extract::{Asked, Document, Named};
+
+/// The longest time that a replacement waits for calls, in seconds.
+const LONGEST_WAIT: u32 = 600;
 
 /// Lists all plugins and adapters, sorted by name.
 #[utoipa::path(
@@ -27,26 +34,116 @@ pub(crate) async fn list(State(core): State<Shared>) -> Result<Json<Vec<PluginSt
     Ok(Json(core.live()?.plugins.list()))
 }
 
+/// How a replacement treats calls that are under way.
+#[derive(Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Patience {
+    /// How long they may take to end, in seconds.
+    #[param(default = 2, minimum = 0, maximum = 600)]
+    wait: Option<u32>,
+    /// When they take longer, let their callers go rather than give up the replacement.
+    #[param(default = false)]
+    force: Option<bool>,
+}
+
+impl From<Patience> for Haste {
+    fn from(patience: Patience) -> Self {
+        let wait = patience.wait.map(|seconds| Duration::from_secs(u64::from(seconds.min(LONGEST_WAIT))));
+        Self { wait, force: patience.force.unwrap_or(false) }
+    }
+}
+
 /// Puts what the package holds now in the place of what runs.
 ///
-/// On failure the old code goes on.
+/// On failure the old code goes on. While calls are under way that do not end in time, that is 409.
 #[utoipa::path(
     post,
     path = "/plugins/{name}/reload",
     operation_id = "reloadPlugin",
     tag = "plugins",
-    params(("name" = String, Path, description = "The plugin", example = "calc")),
+    params(("name" = String, Path, description = "The plugin", example = "calc"), Patience),
     responses(
         (status = OK, body = PluginStatus, description = "The plugin"),
         CallFailures,
+        Conflict,
     )
 )]
 pub(crate) async fn reload(
     State(core): State<Shared>,
     Named(name): Named<String>,
+    Asked(patience): Asked<Patience>,
 ) -> Result<Json<PluginStatus>, Problem> {
     let plugins = Arc::clone(&core.live()?.plugins);
-    to_the_end("reload", async move { plugins.reload(&name).await }).await.map(Json)
+    to_the_end("reload", async move { plugins.reload(&name, patience.into()).await }).await.map(Json)
+}
+
+/// Where packages are looked for, and what became of each that lies there.
+#[utoipa::path(
+    get,
+    path = "/plugin-folders",
+    operation_id = "listPluginFolders",
+    tag = "plugins",
+    responses(
+        (status = OK, body = PluginFolders, description = "The folder of packages, looked at now"),
+        AgentStopped,
+    )
+)]
+pub(crate) async fn folders(State(core): State<Shared>) -> Result<Json<PluginFolders>, Problem> {
+    let plugins = Arc::clone(&core.live()?.plugins);
+    let folders = tokio::task::spawn_blocking(move || plugins.folders()).await;
+    folders.map(Json).map_err(|_| Problem::internal("looking at the folders broke off; the log says more"))
+}
+
+/// Where the package to install lies.
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct NewPlugin {
+    /// The absolute path of a folder on the daemon's machine, with `plugin.toml` and the component.
+    #[schema(value_type = String, example = "/home/ada/hello")]
+    folder: PathBuf,
+}
+
+/// Copies a package into the data folder and loads it.
+///
+/// One of its name that is installed is replaced, and stays when the new one can't be loaded. What the package asks for
+/// is not granted by this; the answer says what is missing.
+#[utoipa::path(
+    post,
+    path = "/plugins",
+    operation_id = "installPlugin",
+    tag = "plugins",
+    request_body = NewPlugin,
+    responses(
+        (status = OK, body = PluginStatus, description = "The plugin"),
+        CallFailures,
+        Conflict,
+    )
+)]
+pub(crate) async fn install(
+    State(core): State<Shared>,
+    Document(new): Document<NewPlugin>,
+) -> Result<Json<PluginStatus>, Problem> {
+    let plugins = Arc::clone(&core.live()?.plugins);
+    to_the_end("installation", async move { plugins.install(&new.folder).await }).await.map(Json)
+}
+
+/// Ends an installed plugin and deletes its package and its grants.
+///
+/// A bundled plugin of its name runs again.
+#[utoipa::path(
+    delete,
+    path = "/plugins/{name}",
+    operation_id = "removePlugin",
+    tag = "plugins",
+    params(("name" = String, Path, description = "The plugin", example = "hello")),
+    responses(
+        (status = OK, body = Removed, description = "What was removed"),
+        CallFailures,
+        Conflict,
+    )
+)]
+pub(crate) async fn remove(State(core): State<Shared>, Named(name): Named<String>) -> Result<Json<Removed>, Problem> {
+    let plugins = Arc::clone(&core.live()?.plugins);
+    to_the_end("removal", async move { plugins.remove(&name).await }).await.map(Json)
 }
 
 /// Starts a package that is not loaded.

@@ -186,6 +186,12 @@ fn requests(run: &str) -> Vec<Asked> {
         (post.clone(), "/tools/{name}", name("slow"), "", 504),
         (post.clone(), "/tools/{name}", name("none"), "", 404),
         (get.clone(), "/plugins", none(), "", 200),
+        (get.clone(), "/plugin-folders", none(), "", 200),
+        (post.clone(), "/plugins", none(), r#"{"folder":"/tmp/qq"}"#, 200),
+        (post.clone(), "/plugins", none(), r#"{"folder":"/tmp/broken"}"#, 422),
+        (post.clone(), "/plugins", none(), "{}", 422),
+        (delete.clone(), "/plugins/{name}", name("qq"), "", 200),
+        (delete.clone(), "/plugins/{name}", name("none"), "", 404),
         (post.clone(), "/plugins/{name}/grant/{capability}", grant("calc"), "", 200),
         (post.clone(), "/plugins/{name}/revoke/{capability}", grant("calc"), "", 200),
         (post.clone(), "/plugins/{name}/revoke/{capability}", grant("none"), "", 404),
@@ -215,6 +221,9 @@ fn requests(run: &str) -> Vec<Asked> {
         all.push((post.clone(), path, name("calc"), "", 200));
         all.push((post.clone(), path, name("none"), "", 404));
     }
+    all.push((post.clone(), "/plugins/{name}/reload?wait=5&force=true", name("calc"), "", 200));
+    all.push((post.clone(), "/plugins/{name}/reload?wait=0", name("calc"), "", 409));
+    all.push((post.clone(), "/plugins/{name}/reload?wait=soon", name("calc"), "", 400));
     all.push((post.clone(), "/agent/stop", none(), "", 200));
     all.push((post.clone(), "/chat", none(), r#"{"text":"hi"}"#, 503));
     all.push((post, "/agent/start", none(), "", 200));

@@ -1,8 +1,10 @@
 //! Stand-ins for the parts behind the gateway. The client's tests use them too.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use homeagent_agent::{ActiveRun, AgentStatus, Ask, Asked, Phase, ToolListing, TurnError, TurnEvent, TurnResult};
@@ -12,7 +14,8 @@ use homeagent_types::model::{
     ModelRequest, Rehearsed, StreamEvent, ToolCallDelta, Usage,
 };
 use homeagent_types::ports::{
-    AdapterSession, Adapters, Connection, Frame, Listeners, PluginAdmin, PluginStatus, ToPeer,
+    AdapterSession, Adapters, Connection, Frame, Haste, Listeners, PluginAdmin, PluginFolder, PluginFolders,
+    PluginStatus, Removed, ToPeer,
 };
 use homeagent_types::{CallError, Cause, Denial, Effect, Meta, Principal, Role, Shown, ToolDefinition, ToolOutput};
 use tokio::sync::{Notify, broadcast, mpsc, oneshot};
@@ -206,7 +209,8 @@ fn plugin(name: &str) -> PluginStatus {
         name: name.into(),
         version: "0.1.0".into(),
         summary: if live { "Reckons".into() } else { "QQ 频道".into() },
-        origin: "bundled".into(),
+        origin: if live { "bundled" } else { "installed" }.into(),
+        folder: (!live).then(|| "/home/plugins/qq".into()),
         state: if live { "live" } else { "failed" }.into(),
         reason: (!live).then(|| "it trapped five times in ten minutes".into()),
         digest: "0".repeat(64),
@@ -237,8 +241,37 @@ impl PluginAdmin for FakePlugins {
         vec![plugin("calc"), plugin("qq")]
     }
 
-    async fn reload(&self, name: &str) -> Result<PluginStatus, CallError> {
-        self.note(format!("reload {name}"), name)
+    async fn reload(&self, name: &str, haste: Haste) -> Result<PluginStatus, CallError> {
+        if haste.wait == Some(Duration::ZERO) {
+            return Err(CallError::Conflict(format!("{name} is busy")));
+        }
+        self.note(format!("reload {name}{}", if haste.force { " by force" } else { "" }), name)
+    }
+
+    fn folders(&self) -> PluginFolders {
+        let entry = |name: &str, plugin: Option<&str>, state: &str, reason: Option<&str>| PluginFolder {
+            path: format!("/home/plugins/{name}"),
+            plugin: plugin.map(str::to_owned),
+            state: state.into(),
+            reason: reason.map(str::to_owned),
+        };
+        let entries = vec![
+            entry("broken", None, "refused", Some("plugin.toml of /home/plugins/broken is not valid: a typo")),
+            entry("qq", Some("qq"), "failed", Some("it trapped five times in ten minutes")),
+        ];
+        PluginFolders { folder: "/home/plugins".into(), problem: None, entries }
+    }
+
+    async fn install(&self, folder: &Path) -> Result<PluginStatus, CallError> {
+        match folder.file_name().and_then(|name| name.to_str()) {
+            Some("broken") => Err(CallError::Invalid("plugin.toml of broken is not valid: a typo".into())),
+            name => self.note(format!("install {}", folder.display()), name.unwrap_or_default()),
+        }
+    }
+
+    async fn remove(&self, name: &str) -> Result<Removed, CallError> {
+        self.note(format!("remove {name}"), name)?;
+        Ok(Removed { removed: name.into(), bundled: None })
     }
 
     async fn load(&self, name: &str) -> Result<PluginStatus, CallError> {

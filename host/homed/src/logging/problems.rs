@@ -187,7 +187,7 @@ mod tests {
         for before in LONGEST - 25..LONGEST + 5 {
             let line = format!("{}sk-marked-0123456789 and more", "x".repeat(before));
             tracing::subscriber::with_default(tracing_subscriber::registry().with(problems.layer()), || {
-                tracing::warn!("{line}")
+                tracing::warn!("{line}");
             });
             let kept = problems.list(&secrets);
             let text = &kept.last().expect("it is kept").text;

@@ -166,9 +166,10 @@ impl SlotCore {
         Some(cause)
     }
 
-    pub(crate) fn begin(&self, job: u64, running: Running) -> JobGuard<'_> {
+    /// Counts a job as under way until the guard goes.
+    pub(crate) fn begin(self: &Arc<Self>, job: u64, running: Running) -> JobGuard {
         lock(&self.running).insert(job, running);
-        JobGuard { core: self, job }
+        JobGuard { core: Arc::clone(self), job }
     }
 
     pub(crate) fn note_task(&self, job: u64, task: GuestTaskId) {
@@ -208,7 +209,7 @@ impl SlotCore {
     /// Waits until the generation has fewer jobs than this.
     pub(crate) async fn room(&self, generation: u64, most: usize) {
         let mut ended = self.ended.subscribe();
-        while lock(&self.running).values().filter(|job| job.generation == generation).count() >= most {
+        while self.under_way(generation) >= most {
             if ended.changed().await.is_err() {
                 return;
             }
@@ -218,10 +219,22 @@ impl SlotCore {
     /// Waits until the generation has no job left.
     pub(crate) async fn idle(&self, generation: u64) {
         let mut ended = self.ended.subscribe();
-        while lock(&self.running).values().any(|job| job.generation == generation) {
+        while self.under_way(generation) > 0 {
             if ended.changed().await.is_err() {
                 return;
             }
+        }
+    }
+
+    /// How many jobs the generation has under way.
+    pub(crate) fn under_way(&self, generation: u64) -> usize {
+        lock(&self.running).values().filter(|job| job.generation == generation).count()
+    }
+
+    /// Tells the callers of a generation's jobs that nothing more comes of them, whatever the jobs still do.
+    pub(crate) fn give_up(&self, generation: u64) {
+        for job in lock(&self.running).values().filter(|job| job.generation == generation) {
+            job.verdict.given_up.notify_one();
         }
     }
 
@@ -277,12 +290,12 @@ impl SlotCore {
 }
 
 /// Ends a job's bookkeeping, also when the store is dropped under it.
-pub(crate) struct JobGuard<'a> {
-    core: &'a SlotCore,
+pub(crate) struct JobGuard {
+    core: Arc<SlotCore>,
     job: u64,
 }
 
-impl Drop for JobGuard<'_> {
+impl Drop for JobGuard {
     fn drop(&mut self) {
         lock(&self.core.running).remove(&self.job);
         self.core.ended.send_modify(|count| *count += 1);

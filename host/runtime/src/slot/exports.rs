@@ -6,6 +6,7 @@ use wasmtime::component::{Instance, InstancePre};
 use crate::bindings::channel::exports::homeagent::plugin::channel;
 use crate::bindings::event::exports::homeagent::plugin::event_handler;
 use crate::bindings::plugin::exports::homeagent::plugin::lifecycle;
+use crate::bindings::snapshot::exports::homeagent::plugin::snapshot;
 use crate::bindings::socket::exports::homeagent::plugin::socket_handler;
 use crate::bindings::stage::exports::homeagent::plugin::stage_handler;
 use crate::bindings::tool::exports::homeagent::plugin::tool_provider;
@@ -20,6 +21,7 @@ pub(crate) struct ExportIndices {
     events: Option<event_handler::GuestIndices>,
     channel: Option<channel::GuestIndices>,
     sockets: Option<socket_handler::GuestIndices>,
+    snapshot: Option<snapshot::GuestIndices>,
 }
 
 /// The exports of one instance.
@@ -30,6 +32,7 @@ pub(crate) struct Exports {
     pub(crate) events: Option<event_handler::Guest>,
     pub(crate) channel: Option<channel::Guest>,
     pub(crate) sockets: Option<socket_handler::Guest>,
+    pub(crate) snapshot: Option<snapshot::Guest>,
 }
 
 impl ExportIndices {
@@ -42,6 +45,7 @@ impl ExportIndices {
             events: event_handler::GuestIndices::new(pre).ok(),
             channel: channel::GuestIndices::new(pre).ok(),
             sockets: socket_handler::GuestIndices::new(pre).ok(),
+            snapshot: snapshot::GuestIndices::new(pre).ok(),
         })
     }
 
@@ -53,7 +57,13 @@ impl ExportIndices {
             events: self.events.as_ref().map(|it| it.load(&mut *store, instance)).transpose()?,
             channel: self.channel.as_ref().map(|it| it.load(&mut *store, instance)).transpose()?,
             sockets: self.sockets.as_ref().map(|it| it.load(&mut *store, instance)).transpose()?,
+            snapshot: self.snapshot.as_ref().map(|it| it.load(&mut *store, instance)).transpose()?,
         })
+    }
+
+    /// Whether the component hands its state on and takes it over.
+    pub(crate) fn has_snapshot(&self) -> bool {
+        self.snapshot.is_some()
     }
 
     /// What the descriptor promises and the component does not export; in words, or nothing.

@@ -4,24 +4,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::runtime::Handle;
-use tokio::sync::{Mutex, mpsc, oneshot};
+use tokio::sync::{Mutex, OwnedMutexGuard, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use wasmtime::component::Accessor;
 use wasmtime::{AsContextMut, Store};
 
 use super::core::{Running, SlotCore, lock};
 use super::exports::Exports;
-use super::job::{Job, JobTask, describe_trap, guest_connection};
+use super::job::{Job, Workplace, describe_trap, guest_connection};
+use super::orders::{Order, Orders, SaveTask};
 use crate::engine::ComponentEngine;
 use crate::instance::{self, InstanceState, Live, Liveness};
 use crate::manifest::Manifest;
 use crate::package::{Prepared, one_line};
 use crate::services::Services;
 
-/// How long `start` and `self-check` may take together.
-const START: Duration = Duration::from_secs(10);
 /// How long `stop` may take.
 const STOP: Duration = Duration::from_secs(1);
+/// Longer than any instance lives.
+const NEVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
 /// What every generation of a slot is made with.
 #[derive(Clone)]
@@ -37,8 +38,15 @@ pub(crate) struct Seat {
     pub(crate) jobs_at_once: usize,
 }
 
+impl Seat {
+    /// How long an instance may take for each of its first steps: `describe`, `start` with `self-check`, `activated`.
+    fn patience(&self) -> Duration {
+        self.services.milliseconds("core.plugin.start_timeout_ms", 10_000)
+    }
+}
+
 /// Why a generation ended.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Exit {
     /// It was asked to.
     Retired,
@@ -46,28 +54,50 @@ pub(crate) enum Exit {
     Failed(String),
 }
 
+impl Exit {
+    /// Why, in words.
+    pub(crate) fn reason(&self) -> String {
+        match self {
+            Exit::Retired => "it ended by itself".to_owned(),
+            Exit::Failed(reason) => reason.clone(),
+        }
+    }
+}
+
 /// A running instance. Dropping the handle ends it.
 pub(crate) struct Generation {
     pub(crate) number: u64,
-    go: Option<oneshot::Sender<()>>,
+    orders: Orders,
     retire: CancellationToken,
     exit: oneshot::Receiver<Exit>,
-    /// Dropped last: it ends the task.
-    _kill: tokio_util::sync::DropGuard,
+    /// Its exit, once that has been seen.
+    over: Option<Exit>,
+    /// How long its first steps may take.
+    patience: Duration,
+    /// Ends the task, wherever the guest is.
+    kill: CancellationToken,
+}
+
+impl Drop for Generation {
+    fn drop(&mut self) {
+        self.kill.cancel();
+    }
 }
 
 impl Generation {
-    /// Starts an instance and waits until it has checked itself. It serves only after [`Generation::go`].
+    /// Starts an instance and waits until it has checked itself. It serves only when it is told to.
     pub(crate) async fn start(seat: &Seat, prepared: &Arc<Prepared>, number: u64) -> Result<Self, String> {
         let kill = CancellationToken::new();
         let retire = CancellationToken::new();
         let (ready_tx, ready) = oneshot::channel();
-        let (go, go_rx) = oneshot::channel();
+        let (orders, orders_rx) = Orders::channel();
         let (exit_tx, exit) = oneshot::channel();
+        let patience = seat.patience();
         let life = Life {
             seat: seat.clone(),
             prepared: Arc::clone(prepared),
             number,
+            memory: seat.services.memory(&prepared.package.manifest),
             retire: retire.clone(),
             live: Liveness::default(),
         };
@@ -82,29 +112,37 @@ impl Generation {
                 () = killed.cancelled() => {
                     Exit::Failed(core.kill_reason(number).unwrap_or_else(|| "it was dropped".into()))
                 }
-                exit = life.run(ready_tx, go_rx) => exit,
+                exit = life.run(ready_tx, orders_rx) => exit,
             };
             core.is_over(number);
             drop(exit_tx.send(exit));
         });
-        let generation = Self { number, go: Some(go), retire, exit, _kill: kill.drop_guard() };
-        match tokio::time::timeout(START, ready).await {
+        let mut generation = Self { number, orders, retire, exit, over: None, patience, kill };
+        match tokio::time::timeout(patience, ready).await {
             Ok(Ok(Ok(()))) => Ok(generation),
             Ok(Ok(Err(reason))) => Err(reason),
-            Ok(Err(_)) => match generation.exit.await {
-                Ok(Exit::Failed(reason)) => Err(reason),
-                _ => Err("it ended before it had started".into()),
-            },
-            Err(_) => Err(format!("start took longer than {} s", START.as_secs())),
+            Ok(Err(_)) => Err(generation.ended().await.reason()),
+            Err(_) => Err(format!("start took longer than {patience:?}")),
         }
     }
 
-    /// Lets it serve.
-    pub(crate) fn go(&mut self) {
-        if let Some(go) = self.go.take() {
-            // Should it have failed meanwhile, its exit says so.
-            let _ = go.send(());
+    /// Lets it serve; returns when it is active. On failure it is ended, and the reason told.
+    pub(crate) async fn serve(&mut self) -> Result<(), String> {
+        let orders = self.orders();
+        match tokio::time::timeout(self.patience, orders.serve()).await {
+            Ok(Some(())) => Ok(()),
+            Ok(None) => Err(self.ended().await.reason()),
+            Err(_) => {
+                self.kill.cancel();
+                self.ended().await;
+                Err(format!("activated took longer than {:?}", self.patience))
+            }
         }
+    }
+
+    /// The way to tell it what to do.
+    pub(crate) fn orders(&self) -> Orders {
+        self.orders.clone()
     }
 
     /// Takes no more jobs, ends those it has, stops.
@@ -114,7 +152,11 @@ impl Generation {
 
     /// Waits for its end. Cancel-safe.
     pub(crate) async fn ended(&mut self) -> Exit {
-        (&mut self.exit).await.unwrap_or_else(|_| Exit::Failed("its task was lost".into()))
+        if let Some(exit) = &self.over {
+            return exit.clone();
+        }
+        let exit = (&mut self.exit).await.unwrap_or_else(|_| Exit::Failed("its task was lost".into()));
+        self.over.insert(exit).clone()
     }
 }
 
@@ -123,14 +165,16 @@ struct Life {
     seat: Seat,
     prepared: Arc<Prepared>,
     number: u64,
+    /// What the instance may have, in bytes.
+    memory: usize,
     retire: CancellationToken,
     live: Liveness,
 }
 
 impl Life {
-    async fn run(self, ready: oneshot::Sender<Result<(), String>>, go: oneshot::Receiver<()>) -> Exit {
-        let memory = self.seat.services.memory(&self.prepared.package.manifest);
-        let mut store = instance::store(&self.seat.engine, &self.seat.core, &self.seat.services, memory, &self.live);
+    async fn run(self, ready: oneshot::Sender<Result<(), String>>, mut orders: mpsc::UnboundedReceiver<Order>) -> Exit {
+        let Seat { engine, core, services, .. } = &self.seat;
+        let mut store = instance::store(engine, core, services, self.memory, &self.live);
         let exports = match self.instantiate(&mut store).await {
             Ok(exports) => Arc::new(exports),
             Err(error) => {
@@ -141,9 +185,15 @@ impl Life {
             }
         };
         let phase = Phase::default();
-        let served =
-            store.run_concurrent(async |accessor| self.serve(accessor, &exports, ready, go, &phase).await).await;
-        match served {
+        let lived = store
+            .run_concurrent(async |accessor| {
+                if let Some(failed) = self.start(accessor, &exports, ready, &phase).await? {
+                    return Ok(failed);
+                }
+                self.serve(accessor, &exports, &mut orders, &phase).await
+            })
+            .await;
+        match lived {
             Ok(Ok(exit)) => exit,
             Ok(Err(trap)) | Err(trap) => Exit::Failed(self.account_for(&trap, &mut store, &phase)),
         }
@@ -167,66 +217,148 @@ impl Life {
         self.prepared.indices.load(store, &instance)
     }
 
-    async fn serve(
+    /// Starts the instance and has it check itself; how it ended, if it did.
+    async fn start(
         &self,
         accessor: &Accessor<InstanceState>,
-        exports: &Arc<Exports>,
+        exports: &Exports,
         ready: oneshot::Sender<Result<(), String>>,
-        go: oneshot::Receiver<()>,
         phase: &Phase,
-    ) -> wasmtime::Result<Exit> {
+    ) -> wasmtime::Result<Option<Exit>> {
         let lifecycle = &exports.lifecycle;
-        let core = &self.seat.core;
         phase.set("lifecycle.start");
         let mut started = lifecycle.call_start(accessor, self.number > 1).await?.map_err(|error| ("start", error));
         if started.is_ok() {
             phase.set("lifecycle.self-check");
             started = lifecycle.call_self_check(accessor).await?.map_err(|error| ("self-check", error));
         }
+        phase.clear();
         let started = started.map_err(|(step, error)| format!("{step}: {}", homeagent_types::CallError::from(error)));
         let failed = started.clone().err();
         drop(ready.send(started));
-        if let Some(reason) = failed {
-            return Ok(Exit::Failed(reason));
-        }
-        if go.await.is_err() {
-            return Ok(Exit::Retired);
-        }
-        let mut jobs = self.seat.jobs.lock().await;
-        self.live.set(Live::Serving);
-        // From here on nobody waits for this instance in particular, so its first steps are watched like a call.
-        let first_steps = core.begin(core.next_job(), self.first_steps());
-        phase.set("lifecycle.activated");
-        lifecycle.call_activated(accessor).await?;
-        phase.set("socket-handler.on-open");
-        self.resume_connections(accessor, exports).await?;
-        phase.clear();
-        drop(first_steps);
+        Ok(failed.map(Exit::Failed))
+    }
+
+    async fn serve(
+        &self,
+        accessor: &Accessor<InstanceState>,
+        exports: &Arc<Exports>,
+        orders: &mut mpsc::UnboundedReceiver<Order>,
+        phase: &Phase,
+    ) -> wasmtime::Result<Exit> {
+        let core = &self.seat.core;
+        // None while another instance has the queue.
+        let mut jobs = None;
         loop {
-            let job = tokio::select! {
+            let order = tokio::select! {
                 biased;
                 () = self.retire.cancelled() => break,
-                job = jobs.recv() => job,
+                order = orders.recv() => order,
+                Some(job) = next(&mut jobs) => {
+                    // As many jobs run as may wait; beyond that the queue fills, and its senders learn it.
+                    core.room(self.number, self.seat.jobs_at_once).await;
+                    if let Some(task) = self.workplace(exports).admit(job) {
+                        accessor.spawn(task)?;
+                    }
+                    continue;
+                }
             };
-            let Some(job) = job else { break };
-            // As many jobs run as may wait; beyond that the queue fills, and its senders learn it.
-            core.room(self.number, self.seat.jobs_at_once).await;
-            accessor.spawn(self.task(job, exports))?;
+            // An answer that nobody waits for any more is nobody's loss.
+            match order {
+                Some(Order::Load(state, reply)) => {
+                    drop(reply.send(self.load(accessor, exports, state, phase).await?));
+                }
+                Some(Order::Serve(reply)) => {
+                    jobs = Some(self.take_over(accessor, exports, phase).await?);
+                    let _ = reply.send(());
+                }
+                Some(Order::Pause(reply)) => {
+                    jobs = None;
+                    self.live.set(Live::Draining);
+                    let _ = reply.send(());
+                }
+                Some(Order::Save(reply)) => self.save(accessor, exports, reply)?,
+                Some(Order::Resume(reply)) => {
+                    jobs = Some(Arc::clone(&self.seat.jobs).lock_owned().await);
+                    self.live.set(Live::Serving);
+                    phase.set("socket-handler.on-open");
+                    self.resume_connections(accessor, exports).await?;
+                    phase.clear();
+                    let _ = reply.send(());
+                }
+                None => break,
+            }
         }
         self.live.set(Live::Draining);
         drop(jobs);
         core.idle(self.number).await;
         phase.set("lifecycle.stop");
         // A guest that does not end by itself is dropped all the same.
-        drop(tokio::time::timeout(STOP, lifecycle.call_stop(accessor)).await);
+        drop(tokio::time::timeout(STOP, exports.lifecycle.call_stop(accessor)).await);
         Ok(Exit::Retired)
     }
 
+    /// The first steps of an instance that serves from now on.
+    async fn take_over(
+        &self,
+        accessor: &Accessor<InstanceState>,
+        exports: &Exports,
+        phase: &Phase,
+    ) -> wasmtime::Result<Queue> {
+        let core = &self.seat.core;
+        let jobs = Arc::clone(&self.seat.jobs).lock_owned().await;
+        self.live.set(Live::Serving);
+        // From here on nobody waits for this instance in particular, so its first steps are watched like a call.
+        let _first_steps = core.begin(core.next_job(), self.first_steps());
+        phase.set("lifecycle.activated");
+        exports.lifecycle.call_activated(accessor).await?;
+        phase.set("socket-handler.on-open");
+        self.resume_connections(accessor, exports).await?;
+        phase.clear();
+        Ok(jobs)
+    }
+
+    async fn load(
+        &self,
+        accessor: &Accessor<InstanceState>,
+        exports: &Exports,
+        state: Vec<u8>,
+        phase: &Phase,
+    ) -> wasmtime::Result<Result<(), String>> {
+        let Some(snapshot) = &exports.snapshot else { return Ok(Err("it takes over no state".to_owned())) };
+        phase.set("snapshot.load");
+        let loaded = snapshot.call_load(accessor, state).await?;
+        phase.clear();
+        Ok(loaded.map_err(|error| homeagent_types::CallError::from(error).to_string()))
+    }
+
+    /// Begins to save, beside whatever else the instance does.
+    fn save(
+        &self,
+        accessor: &Accessor<InstanceState>,
+        exports: &Arc<Exports>,
+        reply: oneshot::Sender<Vec<u8>>,
+    ) -> wasmtime::Result<()> {
+        let job = self.seat.core.next_job();
+        let guard = self.seat.core.begin(job, self.step("snapshot.save"));
+        // The state may fill the instance's memory; whether it is too large is seen when it is there, since an engine that
+        // refuses to hand it over ends the instance.
+        accessor.with(|mut access| access.as_context_mut().set_hostcall_fuel(self.memory.max(instance::HANDED_OVER)));
+        let exports = Arc::clone(exports);
+        accessor.spawn(SaveTask { core: Arc::clone(&self.seat.core), job, exports, reply, guard })?;
+        Ok(())
+    }
+
     fn first_steps(&self) -> Running {
+        Running { kill_at: std::time::Instant::now() + self.seat.patience(), ..self.step("lifecycle.activated") }
+    }
+
+    /// A step of the instance's own life, for which somebody waits who keeps the time.
+    fn step(&self, export: &'static str) -> Running {
         Running {
             generation: self.number,
-            export: "lifecycle.activated",
-            kill_at: std::time::Instant::now() + START,
+            export,
+            kill_at: std::time::Instant::now() + NEVER,
             cause: None,
             task: None,
             verdict: super::job::Verdict::default(),
@@ -244,17 +376,27 @@ impl Life {
         Ok(())
     }
 
-    fn task(&self, job: Job, exports: &Arc<Exports>) -> JobTask {
+    fn workplace(&self, exports: &Arc<Exports>) -> Workplace {
         let services = &self.seat.services;
         let most = services.number("core.plugin.output_bytes", 1 << 20);
-        JobTask {
-            job,
+        Workplace {
             slot: Arc::clone(&self.seat.core),
             exports: Arc::clone(exports),
             generation: self.number,
             grace: services.milliseconds("core.plugin.grace_ms", 2_000),
             largest_output: usize::try_from(most).unwrap_or(usize::MAX),
         }
+    }
+}
+
+/// The slot's queue, in the hands of the instance that serves.
+type Queue = OwnedMutexGuard<mpsc::Receiver<Job>>;
+
+/// The next job; waits for ever while another instance has the queue. Cancel-safe.
+async fn next(jobs: &mut Option<Queue>) -> Option<Job> {
+    match jobs {
+        Some(jobs) => jobs.recv().await,
+        None => std::future::pending().await,
     }
 }
 
@@ -286,7 +428,7 @@ pub(crate) async fn describe(
     let seat = seat.clone();
     let (pre, indices) = (pre.clone(), indices.clone());
     let guests = seat.guests.clone();
-    let memory = seat.services.memory(manifest);
+    let (memory, patience) = (seat.services.memory(manifest), seat.patience());
     let asked = async move {
         let live = Liveness::default();
         let mut store = instance::store(&seat.engine, &seat.core, &seat.services, memory, &live);
@@ -302,9 +444,9 @@ pub(crate) async fn describe(
     };
     // Dropped with the time-out, and the instance with it.
     let task = tokio_util::task::AbortOnDropHandle::new(guests.spawn(asked));
-    match tokio::time::timeout(START, task).await {
+    match tokio::time::timeout(patience, task).await {
         Ok(Ok(descriptor)) => descriptor,
         Ok(Err(lost)) => Err(format!("describe was lost: {lost}")),
-        Err(_) => Err(format!("describe took longer than {} s", START.as_secs())),
+        Err(_) => Err(format!("describe took longer than {patience:?}")),
     }
 }

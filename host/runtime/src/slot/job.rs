@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use homeagent_types::ports::Frame;
 use homeagent_types::stage::{Patch, StageContext};
 use homeagent_types::{CallError, Cause, Media, MediaSource, Output, OutputDelta, Receipt, ToolOutput};
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 use wasmtime::AsContextMut;
 use wasmtime::component::{Accessor, AccessorTask, ComponentNamedList, Lift, Lower, TypedFunc};
 
-use super::core::{Running, SlotCore};
+use super::core::{JobGuard, Running, SlotCore};
 use super::exports::Exports;
 use crate::bindings::channel::exports::homeagent::plugin::channel;
 use crate::bindings::event::exports::homeagent::plugin::event_handler;
@@ -46,6 +46,8 @@ pub(crate) struct Fate {
     pub(crate) begun: AtomicBool,
     /// Why the call cost its instance.
     pub(crate) reason: OnceLock<String>,
+    /// The caller need not wait any longer: its instance is being replaced.
+    pub(crate) given_up: Notify,
 }
 
 pub(crate) type Verdict = Arc<Fate>;
@@ -121,9 +123,8 @@ impl Work {
     }
 }
 
-/// Runs one job on an instance.
-pub(crate) struct JobTask {
-    pub(crate) job: Job,
+/// Where jobs run: an instance, and the terms on which it runs them.
+pub(crate) struct Workplace {
     pub(crate) slot: Arc<SlotCore>,
     pub(crate) exports: Arc<Exports>,
     pub(crate) generation: u64,
@@ -131,32 +132,47 @@ pub(crate) struct JobTask {
     pub(crate) largest_output: usize,
 }
 
-impl AccessorTask<InstanceState> for JobTask {
-    /// A trap does not come back here: it ends the whole `run_concurrent`, and [`SlotCore::blame`] finds the call.
-    async fn run(self, accessor: &Accessor<InstanceState>) -> wasmtime::Result<()> {
-        let JobTask { mut job, slot, exports, generation, grace, largest_output } = self;
+impl Workplace {
+    /// Takes a job in: it counts as under way from here on, before the engine has begun it. Nothing when nobody waits for
+    /// it any more, or it has come round too often; then its caller has been told.
+    pub(crate) fn admit(self, mut job: Job) -> Option<JobTask> {
         if job.work.abandoned() || job.deadline <= Instant::now() {
-            return Ok(());
+            return None;
         }
-        let export = job.work.export();
         if let Some(cause) = job.work.cause_mut()
-            && let Err(error) = slot.enter(cause, job.id)
+            && let Err(error) = self.slot.enter(cause, job.id)
         {
             job.work.refuse(error);
-            return Ok(());
+            return None;
         }
         let running = Running {
-            generation,
-            export,
-            kill_at: job.deadline + grace,
+            generation: self.generation,
+            export: job.work.export(),
+            kill_at: job.deadline + self.grace,
             // An event tells of a turn; it lends nobody the turn's rights.
             cause: job.work.cause_mut().cloned().filter(|_| !matches!(job.work, Work::Event { .. })),
             task: None,
-            verdict: job.verdict,
+            verdict: Arc::clone(&job.verdict),
         };
-        running.verdict.begun.store(true, Ordering::Release);
-        let _guard = slot.begin(job.id, running);
-        let call = Call { accessor, slot: &slot, job: job.id, export, largest_output };
+        let guard = self.slot.begin(job.id, running);
+        Some(JobTask { job, place: self, _guard: guard })
+    }
+}
+
+/// Runs one job on an instance.
+pub(crate) struct JobTask {
+    job: Job,
+    place: Workplace,
+    _guard: JobGuard,
+}
+
+impl AccessorTask<InstanceState> for JobTask {
+    /// A trap does not come back here: it ends the whole `run_concurrent`, and [`SlotCore::blame`] finds the call.
+    async fn run(self, accessor: &Accessor<InstanceState>) -> wasmtime::Result<()> {
+        let JobTask { job, place, _guard } = self;
+        let Workplace { slot, exports, generation, largest_output, .. } = place;
+        job.verdict.begun.store(true, Ordering::Release);
+        let call = Call { accessor, slot: &slot, job: job.id, export: job.work.export(), largest_output };
         match job.work {
             Work::Tool { name, args, cause, reply } => match &exports.tools {
                 Some(it) => {
@@ -297,7 +313,7 @@ fn bounded(error: CallError) -> CallError {
         CallError::Denied(denial) => CallError::Other(cut(denial.attempt)),
         CallError::Invalid(text) => CallError::Invalid(cut(text)),
         CallError::NotFound(text) => CallError::NotFound(cut(text)),
-        CallError::NotStored(text) | CallError::Other(text) => CallError::Other(cut(text)),
+        CallError::NotStored(text) | CallError::Conflict(text) | CallError::Other(text) => CallError::Other(cut(text)),
         error @ (CallError::NotLive | CallError::Busy | CallError::Timeout | CallError::Retryable) => error,
     }
 }

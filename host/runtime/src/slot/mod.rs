@@ -8,16 +8,19 @@ pub(crate) mod core;
 pub(crate) mod exports;
 pub(crate) mod generation;
 pub(crate) mod job;
+mod orders;
+mod probation;
 mod show;
 pub(crate) mod sockets;
 pub(crate) mod supervisor;
+pub(crate) mod swap;
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use homeagent_types::CallError;
-use homeagent_types::ports::PluginStatus;
+use homeagent_types::ports::{Haste, PluginStatus};
 use tokio::sync::{mpsc, oneshot};
 use tracing::Instrument as _;
 
@@ -25,13 +28,14 @@ pub(crate) use self::core::lock;
 use self::core::{Overdue, SlotCore};
 use self::job::{Job, Reply, Verdict, Work};
 use self::show::ShowQueue;
-use crate::package::PackageInfo;
+use self::swap::SwapError;
+use crate::package::{PackageInfo, Prepared};
 use crate::services::Services;
 
 /// What the supervisor is asked to do.
 pub(crate) enum Control {
     /// Put this in the place of what runs.
-    Replace(Arc<crate::package::Prepared>, oneshot::Sender<Result<(), String>>),
+    Replace(Arc<Prepared>, Haste, oneshot::Sender<Result<(), SwapError>>),
     /// End.
     Stop(oneshot::Sender<()>),
 }
@@ -77,6 +81,15 @@ pub(crate) struct Slot {
     show: Arc<ShowQueue>,
 }
 
+/// The answer of a job; nothing when it is lost with its instance, or with the queue of a slot that has failed.
+async fn answered<T>(answer: oneshot::Receiver<T>, verdict: &Verdict) -> Option<T> {
+    tokio::select! {
+        biased;
+        answer = answer => answer.ok(),
+        () = verdict.given_up.notified() => None,
+    }
+}
+
 impl Slot {
     /// Runs one job. The caller has its answer at the deadline at the latest.
     pub(crate) async fn call<T>(&self, deadline: Instant, work: impl FnOnce(Reply<T>) -> Work) -> Result<T, CallError> {
@@ -92,10 +105,9 @@ impl Slot {
             match tokio::time::timeout_at(deadline.into(), self.jobs.send(job)).await {
                 Err(_) => Err(CallError::Busy),
                 Ok(Err(_)) => Err(CallError::NotFound(format!("the plugin {} has been unloaded", self.core.name))),
-                Ok(Ok(())) => match tokio::time::timeout_at(deadline.into(), answer).await {
+                Ok(Ok(())) => match tokio::time::timeout_at(deadline.into(), answered(answer, &verdict)).await {
                     Err(_) => Err(CallError::Timeout),
-                    // Lost with its instance, or with the queue of a slot that has failed.
-                    Ok(Err(_)) => match verdict.reason.get() {
+                    Ok(None) => match verdict.reason.get() {
                         Some(reason) => Err(CallError::Other(reason.clone())),
                         None if !repeatable && verdict.begun.load(Ordering::Acquire) => Err(CallError::Other(format!(
                             "the plugin {} was lost in {export}; it is not known whether it was done",
@@ -103,7 +115,7 @@ impl Slot {
                         ))),
                         None => self.check().and(Err(CallError::Retryable)),
                     },
-                    Ok(Ok(outcome)) => outcome,
+                    Ok(Some(outcome)) => outcome,
                 },
             }
         };
@@ -150,6 +162,11 @@ impl Slot {
         }
     }
 
+    /// What runs in it.
+    pub(crate) fn package(&self) -> PackageInfo {
+        lock(&self.state).package.clone()
+    }
+
     pub(crate) fn status(&self) -> PluginStatus {
         let (granted, missing) = self.core.grants.split();
         let state = lock(&self.state);
@@ -159,6 +176,7 @@ impl Slot {
             version: state.package.manifest.version.clone(),
             summary: state.summary.clone(),
             origin: if state.package.bundled { "bundled" } else { "installed" }.to_owned(),
+            folder: state.package.place(),
             state: state.phase.name().to_owned(),
             reason: state.reason.clone(),
             digest: state.package.digest.clone(),

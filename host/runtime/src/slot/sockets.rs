@@ -32,6 +32,8 @@ struct Entry {
     given_up: Arc<OnceLock<String>>,
     /// The generation that has been told of the connection.
     told: u64,
+    /// The one that had been told before it.
+    told_before: u64,
 }
 
 /// What the slot sends a connection's other side.
@@ -70,7 +72,7 @@ impl Sockets {
         let about = ConnectionInfo { id, listener: listener.to_owned(), attested, meta, resumed: false };
         let given_up = Arc::default();
         let from_slot = FromSlot { frames, given_up: Arc::clone(&given_up) };
-        lock(&self.open).insert(id, Entry { about, to_peer, given_up, told: 0 });
+        lock(&self.open).insert(id, Entry { about, to_peer, given_up, told: 0, told_before: 0 });
         (id, from_slot)
     }
 
@@ -99,8 +101,15 @@ impl Sockets {
         let mut open = lock(&self.open);
         let entry = open.get_mut(&id).filter(|entry| entry.told < generation)?;
         let resumed = entry.told > 0;
-        entry.told = generation;
+        entry.told_before = std::mem::replace(&mut entry.told, generation);
         Some(ConnectionInfo { resumed, ..entry.about.clone() })
+    }
+
+    /// Takes back that a generation was told of connections: it does not serve after all, and the one before it does.
+    pub(crate) fn untell(&self, generation: u64) {
+        for entry in lock(&self.open).values_mut().filter(|entry| entry.told == generation) {
+            entry.told = entry.told_before;
+        }
     }
 
     pub(crate) async fn send(&self, id: u64, frame: Frame) -> Result<(), CallError> {

@@ -4,28 +4,35 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use homeagent_types::Descriptor;
 use tokio::sync::{mpsc, oneshot};
 
 use super::core::{SlotCore, lock};
 use super::generation::{Exit, Generation, Seat};
 use super::job::{Job, Work};
+use super::probation::Probation;
 use super::show::ShowQueue;
+use super::swap::{self, Outcome};
 use super::{Control, Phase, Slot, SlotState};
 use crate::bus::EventQueue;
-use crate::package::Prepared;
+use crate::package::{PackageInfo, Prepared};
 use crate::services::Services;
 
 /// The first pause before a restart; it doubles with each.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 /// How long an instance that was replaced may take to end its calls.
-const DRAIN: Duration = Duration::from_secs(2);
+pub(super) const DRAIN: Duration = Duration::from_secs(2);
 
 /// Makes a slot and starts the plugin in it. On failure there is no slot, and the error says why.
 pub(crate) async fn start(seat: Seat, prepared: Arc<Prepared>, jobs: mpsc::Sender<Job>) -> Result<Slot, String> {
     let mut generation = Generation::start(&seat, &prepared, 1).await?;
     let services = Arc::clone(&seat.services);
-    let events = register(&services, &seat.core, &prepared)?;
-    generation.go();
+    let events = register(&services, &seat.core, &prepared.package, &prepared.descriptor)?;
+    if let Err(reason) = generation.serve().await {
+        services.registrations.remove(&seat.core.name);
+        services.bus.unsubscribe(&seat.core.name);
+        return Err(reason);
+    }
     let (control, control_rx) = mpsc::channel(8);
     let state = Arc::new(Mutex::new(SlotState {
         phase: Phase::Live,
@@ -53,30 +60,46 @@ pub(crate) async fn start(seat: Seat, prepared: Arc<Prepared>, jobs: mpsc::Sende
         next_number: 2,
         restarts: VecDeque::new(),
         restart_at: None,
+        probation: None,
+        inherited: None,
+        remark: None,
         _pumps: pumps,
     };
     tokio::spawn(supervisor.run(control_rx));
     Ok(slot)
 }
 
-/// Puts what the plugin offers in the place of what its slot offered before.
-fn register(services: &Services, core: &SlotCore, prepared: &Prepared) -> Result<Arc<EventQueue>, String> {
-    let descriptor = &prepared.descriptor;
-    let wants = prepared.package.manifest.wants.keys().cloned();
-    core.grants.ask(wants, prepared.package.bundled);
-    services.registrations.put(&core.name, Arc::clone(descriptor), core.grants.clone())?;
+/// Puts what a version of the plugin offers in the place of what its slot offered before; on failure nothing changes.
+pub(super) fn register(
+    services: &Services,
+    core: &SlotCore,
+    package: &PackageInfo,
+    descriptor: &Arc<Descriptor>,
+) -> Result<Arc<EventQueue>, String> {
+    let wants = package.manifest.wants.keys().cloned();
+    services.registrations.check(&core.name, descriptor)?;
+    let before = core.grants.ask(wants, package.bundled);
+    if let Err(clash) = services.registrations.put(&core.name, Arc::clone(descriptor), core.grants.clone()) {
+        core.grants.ask_again(before);
+        return Err(clash);
+    }
     Ok(services.bus.subscribe(&core.name, descriptor.events.clone(), core.grants.clone()))
 }
 
-struct Supervisor {
-    seat: Seat,
-    prepared: Arc<Prepared>,
+pub(super) struct Supervisor {
+    pub(super) seat: Seat,
+    pub(super) prepared: Arc<Prepared>,
     state: Arc<Mutex<SlotState>>,
-    current: Option<Generation>,
+    pub(super) current: Option<Generation>,
     next_number: u64,
     /// When the recent restarts happened.
-    restarts: VecDeque<Instant>,
-    restart_at: Option<Instant>,
+    pub(super) restarts: VecDeque<Instant>,
+    pub(super) restart_at: Option<Instant>,
+    pub(super) probation: Option<Probation>,
+    /// What the next instance is to load, after code that failed was taken back.
+    pub(super) inherited: Option<Vec<u8>>,
+    /// What is to be known of the code that serves: why it is not the newest.
+    pub(super) remark: Option<String>,
     /// Hands events and pieces of answers to the slot for as long as there is a supervisor.
     _pumps: tokio_util::task::AbortOnDropHandle<()>,
 }
@@ -84,55 +107,83 @@ struct Supervisor {
 impl Supervisor {
     async fn run(mut self, mut control: mpsc::Receiver<Control>) {
         loop {
-            let restart_at = self.restart_at;
+            let (restart_at, proven_at) = (self.restart_at, self.probation.as_ref().map(|probation| probation.until));
             tokio::select! {
                 asked = control.recv() => match asked {
-                    Some(Control::Replace(prepared, reply)) => drop(reply.send(self.replace(prepared).await)),
+                    Some(Control::Replace(prepared, haste, reply)) => {
+                        match self.replace_or_stop(prepared, haste, &mut control).await {
+                            Outcome::Done(done) => drop(reply.send(done)),
+                            Outcome::Stop(stopped) => return self.stop(stopped).await,
+                        }
+                    }
                     Some(Control::Stop(reply)) => return self.stop(Some(reply)).await,
                     None => return self.stop(None).await,
                 },
-                exit = ended(&mut self.current) => self.lost(exit),
+                exit = ended(&mut self.current) => self.lost(&exit),
                 () = until(restart_at) => self.restart().await,
+                () = until(proven_at) => self.probation = None,
             }
         }
     }
 
-    async fn replace(&mut self, prepared: Arc<Prepared>) -> Result<(), String> {
-        let services = Arc::clone(&self.seat.services);
-        services.registrations.check(&self.seat.core.name, &prepared.descriptor)?;
-        let number = self.take_number();
-        let mut generation = Generation::start(&self.seat, &prepared, number).await?;
-        register(&services, &self.seat.core, &prepared)?;
-        if let Some(old) = self.current.take() {
-            old.retire();
-            tokio::spawn(drain(old, Arc::clone(&self.seat.core)));
-        }
-        generation.go();
-        self.current = Some(generation);
-        self.prepared = prepared;
-        self.restart_at = None;
-        self.restarts.clear();
+    /// Says that the slot serves.
+    pub(super) fn serves_now(&mut self) {
         let mut state = lock(&self.state);
         state.package = self.prepared.package.clone();
         state.summary.clone_from(&self.prepared.descriptor.summary);
-        (state.phase, state.reason, state.since) = (Phase::Live, None, Instant::now());
-        Ok(())
+        (state.phase, state.reason, state.since) = (Phase::Live, self.remark.clone(), Instant::now());
     }
 
-    fn take_number(&mut self) -> u64 {
+    pub(super) fn take_number(&mut self) -> u64 {
         self.next_number += 1;
         self.next_number - 1
     }
 
     /// The instance is gone by itself.
-    fn lost(&mut self, exit: Exit) {
+    pub(super) fn lost(&mut self, exit: &Exit) {
         self.current = None;
-        let reason = match exit {
-            Exit::Retired => "it ended by itself".to_owned(),
-            Exit::Failed(reason) => reason,
-        };
-        self.seat.core.note_error(reason.clone());
-        self.schedule_restart(reason);
+        self.note_exit(exit);
+        self.failed(exit.reason());
+    }
+
+    fn note_exit(&self, exit: &Exit) {
+        self.seat.core.note_error(exit.reason());
+    }
+
+    /// What serves has failed: it is started again, or, where it is new and fails too often, the code before it is.
+    fn failed(&mut self, reason: String) {
+        if self.probation.as_mut().is_some_and(Probation::fails) {
+            self.roll_back(&reason);
+        } else {
+            self.schedule_restart(reason);
+        }
+    }
+
+    /// Puts the code before the new one back.
+    fn roll_back(&mut self, reason: &str) {
+        let Some(Probation { good, state, .. }) = self.probation.take() else { return };
+        let (name, failed) = (&self.seat.core.name, &self.prepared.package.manifest.version);
+        let remark = format!(
+            "version {failed} failed again and again and was taken back, version {} serves; the file on the disk is still \
+             the one that failed: {reason}",
+            good.package.manifest.version
+        );
+        if let Err(clash) = register(&self.seat.services, &self.seat.core, &good.package, &good.descriptor) {
+            tracing::error!(plugin = %name, %clash, "the code before can't offer what it did");
+        }
+        tracing::error!(plugin = %name, %remark, "rolled back");
+        self.seat.core.note_error(remark.clone());
+        self.prepared = good;
+        self.inherited = state;
+        self.remark = Some(remark.clone());
+        self.restarts.clear();
+        self.restart_at = Some(Instant::now());
+        {
+            let mut state = lock(&self.state);
+            (state.phase, state.reason) = (Phase::BackingOff, Some(remark));
+            state.restarts += 1;
+        }
+        self.seat.services.changed(&self.seat.core.name);
     }
 
     fn schedule_restart(&mut self, reason: String) {
@@ -144,6 +195,9 @@ impl Supervisor {
             self.restarts.pop_front();
         }
         let name = &self.seat.core.name;
+        if self.restarts.len() >= most && self.probation.is_some() {
+            return self.roll_back(&reason);
+        }
         if self.restarts.len() >= most {
             tracing::error!(plugin = %name, %reason, "the plugin failed too often and stays off");
             services.registrations.keep_closed_handlers(name);
@@ -174,20 +228,32 @@ impl Supervisor {
 
     async fn restart(&mut self) {
         self.restart_at = None;
+        let mut generation = match self.start_anew().await {
+            Ok(generation) => generation,
+            Err(reason) => return self.failed(reason),
+        };
+        // Said first: whoever is answered by it finds it live.
+        self.serves_now();
+        match generation.serve().await {
+            Ok(()) => self.current = Some(generation),
+            Err(reason) => return self.failed(reason),
+        }
+        self.seat.services.changed(&self.seat.core.name);
+    }
+
+    /// Starts an instance of the code that is to serve, with the state it is to inherit where there is one.
+    async fn start_anew(&mut self) -> Result<Generation, String> {
         let prepared = Arc::clone(&self.prepared);
         let number = self.take_number();
-        match Generation::start(&self.seat, &prepared, number).await {
-            Ok(mut generation) => {
-                generation.go();
-                self.current = Some(generation);
-                {
-                    let mut state = lock(&self.state);
-                    (state.phase, state.reason, state.since) = (Phase::Live, None, Instant::now());
-                }
-                self.seat.services.changed(&self.seat.core.name);
-            }
-            Err(reason) => self.schedule_restart(reason),
+        let mut generation = Generation::start(&self.seat, &prepared, number).await?;
+        if let Some(state) = self.inherited.take()
+            && let Err(reason) = swap::load(&mut generation, state, self.state_time()).await
+        {
+            tracing::error!(plugin = %self.seat.core.name, %reason, "the state of the last replacement is lost");
+            let number = self.take_number();
+            generation = Generation::start(&self.seat, &prepared, number).await?;
         }
+        Ok(generation)
     }
 
     async fn stop(mut self, reply: Option<oneshot::Sender<()>>) {
@@ -200,7 +266,7 @@ impl Supervisor {
         }
         if let Some(generation) = self.current.take() {
             generation.retire();
-            drain(generation, Arc::clone(core)).await;
+            drain(generation, Arc::clone(core), DRAIN).await;
         }
         core.sockets.close_all();
         // Whoever still waits in the queue learns that it is gone.
@@ -212,16 +278,22 @@ impl Supervisor {
 }
 
 /// Waits for an instance that was told to retire; ends it when it takes too long.
-async fn drain(mut generation: Generation, core: Arc<SlotCore>) {
-    if tokio::time::timeout(DRAIN, generation.ended()).await.is_err() {
+pub(super) async fn drain(mut generation: Generation, core: Arc<SlotCore>, patience: Duration) {
+    if tokio::time::timeout(patience, generation.ended()).await.is_err() {
         let name = &core.name;
         tracing::warn!(plugin = %name, "calls of the instance that was replaced took too long; ending it");
-        core.kill(generation.number, format!("the plugin {name} was replaced while the call ran"));
+        core.kill(generation.number, replaced(name));
         generation.ended().await;
     }
 }
 
-async fn ended(current: &mut Option<Generation>) -> Exit {
+/// Why calls were lost with an instance that was replaced.
+pub(super) fn replaced(name: &str) -> String {
+    format!("the plugin {name} was replaced while the call ran")
+}
+
+/// Waits for the end of what runs. Cancel-safe.
+pub(super) async fn ended(current: &mut Option<Generation>) -> Exit {
     match current {
         Some(generation) => generation.ended().await,
         None => std::future::pending().await,

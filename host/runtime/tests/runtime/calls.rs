@@ -1,7 +1,7 @@
 //! Calls, and every way a guest can fail in one.
 
 use homeagent_types::CallError;
-use homeagent_types::ports::{PluginAdmin, Plugins};
+use homeagent_types::ports::{Haste, PluginAdmin, Plugins};
 
 use crate::house;
 
@@ -86,7 +86,7 @@ async fn a_plugin_that_fails_again_and_again_is_switched_off_with_the_reason() {
     assert!(off.contains("does not run") && off.contains("tool-provider.call"), "{off}");
     assert_eq!(house.state("traps"), "failed");
     assert!(house.tools().is_empty(), "it offers nothing any more");
-    house.runtime.reload("traps").await.expect("the owner may try again");
+    house.runtime.reload("traps", Haste::default()).await.expect("the owner may try again");
     assert_eq!(house.call("traps", "ok", "{}").await, Ok("ok".into()));
 }
 

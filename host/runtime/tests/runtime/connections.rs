@@ -1,6 +1,6 @@
 //! Connections that outlive the code that serves them.
 
-use homeagent_types::ports::{Connection, Frame, Listeners, PluginAdmin, Plugins, ToPeer};
+use homeagent_types::ports::{Connection, Frame, Haste, Listeners, PluginAdmin, Plugins, ToPeer};
 use homeagent_types::{Conversation, Output, OutputKind, Role};
 
 use crate::house::{self, House};
@@ -50,7 +50,7 @@ async fn a_connection_stays_open_when_the_code_is_replaced() {
     let connection = connect(&house).await;
     assert_eq!(frame(&*connection).await["type"], "hello");
     for round in 1..=5 {
-        house.runtime.reload("cli").await.expect("the code is good");
+        house.runtime.reload("cli", Haste::default()).await.expect("the code is good");
         let mut answer = say(&*connection, "still there?").await;
         while answer["type"] == "hello" {
             answer = frame(&*connection).await;

@@ -6,9 +6,13 @@ use std::sync::{Arc, Mutex, OnceLock};
 use async_trait::async_trait;
 use homeagent_runtime::{Bundled, Parts, Runtime};
 use homeagent_settings::{Database, Grants, Secrets, Settings};
-use homeagent_types::ports::{Mind, PluginAdmin, Plugins};
+use homeagent_types::ports::{Mind, PluginAdmin, PluginStatus, Plugins};
 use homeagent_types::{Accepted, Audience, CallError, Cause, Principal, Role, Submission, ToolOutput};
 use tempfile::TempDir;
+use tokio::sync::{Semaphore, watch};
+
+/// Longer than a call takes on any machine, in milliseconds.
+const LONG_MS: u64 = 600_000;
 
 pub(crate) struct House {
     pub(crate) runtime: Runtime,
@@ -19,10 +23,24 @@ pub(crate) struct House {
 }
 
 /// The agent's side of the traits: writes down what reaches it.
-#[derive(Default)]
 pub(crate) struct FakeMind {
     pub(crate) submitted: Mutex<Vec<(String, Option<Principal>, Submission)>>,
     pub(crate) called: Mutex<Vec<(String, String, Cause)>>,
+    /// How many calls of the tool `gate` have begun.
+    pub(crate) at_gate: watch::Sender<usize>,
+    /// Each permit lets one of them through.
+    pub(crate) gate: Semaphore,
+}
+
+impl Default for FakeMind {
+    fn default() -> Self {
+        Self {
+            submitted: Mutex::default(),
+            called: Mutex::default(),
+            at_gate: watch::Sender::new(0),
+            gate: Semaphore::new(0),
+        }
+    }
 }
 
 #[async_trait]
@@ -43,6 +61,10 @@ impl Mind for FakeMind {
 
     async fn call_tool(&self, caller: &str, name: &str, _: String, cause: Cause) -> Result<ToolOutput, CallError> {
         self.called.lock().expect("no panic").push((caller.to_owned(), name.to_owned(), cause));
+        if name == "gate" {
+            self.at_gate.send_modify(|count| *count += 1);
+            self.gate.acquire().await.expect("the gate is never closed").forget();
+        }
         Ok(ToolOutput::text("done"))
     }
 }
@@ -118,7 +140,7 @@ impl House {
     }
 
     pub(crate) async fn call(&self, plugin: &str, tool: &str, args: &str) -> Result<String, CallError> {
-        self.call_within(plugin, tool, args, 30_000).await
+        self.call_within(plugin, tool, args, LONG_MS).await
     }
 
     pub(crate) async fn call_within(
@@ -140,6 +162,17 @@ impl House {
                 outcome => return outcome,
             }
         }
+    }
+
+    /// Waits until so many calls of the tool `gate` have begun.
+    pub(crate) async fn at_gate(&self, calls: usize) {
+        let mut at_gate = self.mind.at_gate.subscribe();
+        at_gate.wait_for(|count| *count >= calls).await.expect("the mind lives as long as the house");
+    }
+
+    pub(crate) fn status(&self, plugin: &str) -> PluginStatus {
+        let all = self.runtime.list();
+        all.into_iter().find(|status| status.name == plugin).expect("it is listed")
     }
 
     pub(crate) fn state(&self, plugin: &str) -> String {

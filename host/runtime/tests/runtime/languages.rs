@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use homeagent_runtime::Bundled;
-use homeagent_types::ports::{PluginAdmin as _, Plugins as _};
+use homeagent_types::ports::{Haste, PluginAdmin as _, Plugins as _};
 use homeagent_types::stage::{Patch, Stage, StageContext, StageData};
 use homeagent_types::{CallError, Conversation, Output, OutputKind, Peer};
 use serde_json::{Value, json};
@@ -71,7 +71,7 @@ async fn does_what_a_greeter_does(house: &House) {
     assert_eq!((status.state.as_str(), status.version.as_str()), ("live", "0.1.0"), "{:?}", status.reason);
     assert_eq!(status.tools, ["greet", "greeter_report"]);
     house.grant_all().await;
-    house.runtime.reload("greeter").await.expect("granted now, it subscribes");
+    house.runtime.reload("greeter", Haste::default()).await.expect("granted now, it subscribes");
 
     // The tool, and the setting it reads.
     assert_eq!(house.call("greeter", "greet", r#"{"name":"Ada"}"#).await, Ok("Hello, Ada!".into()));
@@ -224,7 +224,8 @@ async fn a_fault_in_a_script_is_told_with_its_file_and_line() {
     // What can't be loaded is told the same way, and what ran goes on.
     for (text, line) in [("local x = = 1\n", "main.lua:1:"), ("\nerror('no')\n", "main.lua:2:")] {
         std::fs::write(house.plugins().join("script/main.lua"), text).expect("the folder takes files");
-        let error = house.runtime.reload("script").await.expect_err("the script is wrong").to_string();
+        let error =
+            house.runtime.reload("script", Haste::default()).await.expect_err("the script is wrong").to_string();
         assert!(error.contains(line), "{error}");
     }
     let error = house.call("script", "fail", "{}").await.expect_err("the old one runs").to_string();
@@ -241,7 +242,7 @@ async fn a_saved_script_is_what_runs_after_a_reload_also_when_another_of_its_fil
     let before = digest();
     assert_eq!(house.call("script", "say", "{}").await, Ok("one".into()));
     std::fs::write(house.plugins().join("script/words.lua"), "return 'two'\n").expect("the folder takes files");
-    house.runtime.reload("script").await.expect("the script is good");
+    house.runtime.reload("script", Haste::default()).await.expect("the script is good");
     assert_eq!(house.call("script", "say", "{}").await, Ok("two".into()));
     assert_ne!(before, digest());
 }
@@ -327,7 +328,7 @@ async fn figures_of_each_language() {
         house.runtime.load_all().await;
         house.grant_all().await;
         let start = median(20, async || {
-            house.runtime.reload("greeter").await.expect("it runs");
+            house.runtime.reload("greeter", Haste::default()).await.expect("it runs");
         })
         .await;
         let call = median(2_000, async || {
@@ -339,7 +340,7 @@ async fn figures_of_each_language() {
         for mib in 1..=64 {
             let limited = format!("{manifest}\n[limits]\nmemory_mib = {mib}\n");
             std::fs::write(installed.join("plugin.toml"), limited).expect("the folder takes files");
-            if house.runtime.reload("greeter").await.is_ok()
+            if house.runtime.reload("greeter", Haste::default()).await.is_ok()
                 && house.call("greeter", "greet", r#"{"name":"Ada"}"#).await.is_ok()
             {
                 least = mib;

@@ -3,6 +3,9 @@
 mod calls;
 mod connections;
 mod house;
+mod install;
 mod languages;
 mod packages;
 mod reload;
+mod swap;
+mod watch;

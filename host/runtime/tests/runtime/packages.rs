@@ -1,6 +1,6 @@
 //! Packages that can't be loaded, and compiled code on disk.
 
-use homeagent_types::ports::PluginAdmin;
+use homeagent_types::ports::{Haste, PluginAdmin};
 
 use crate::house;
 
@@ -60,7 +60,7 @@ async fn damaged_and_foreign_compiled_code_is_compiled_anew() {
     flipped[middle] ^= 1;
     for bytes in [flipped, good[..100].to_vec(), Vec::new(), good[32..].to_vec()] {
         std::fs::write(&entry, &bytes).expect("the cache takes files");
-        house.runtime.reload("counter").await.expect("the component itself is good");
+        house.runtime.reload("counter", Haste::default()).await.expect("the component itself is good");
         assert_eq!(house.call("counter", "count", "{}").await, Ok("1".into()));
         assert_eq!(std::fs::read(&entry).expect("it is there again").len(), good.len());
     }

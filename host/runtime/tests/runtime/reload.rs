@@ -1,6 +1,6 @@
 //! New code in an old slot.
 
-use homeagent_types::ports::{PluginAdmin, Plugins};
+use homeagent_types::ports::{Haste, PluginAdmin, Plugins};
 use homeagent_types::{CallError, Role};
 
 use crate::house;
@@ -15,7 +15,7 @@ async fn after_a_reload_the_new_code_runs_and_the_old_registrations_are_gone() {
     assert!(house.tools().contains(&"only_in_one".to_owned()));
 
     house.install("counter-two", "counter");
-    let status = house.runtime.reload("counter").await.expect("the new code is good");
+    let status = house.runtime.reload("counter", Haste::default()).await.expect("the new code is good");
     assert_eq!(status.state, "live");
     assert_eq!(house.call("counter", "version", "{}").await, Ok("2.0.0".into()));
     assert!(!house.tools().contains(&"only_in_one".to_owned()));
@@ -30,7 +30,7 @@ async fn a_bad_file_is_refused_in_words_and_the_old_code_goes_on() {
     let half = &good[..good.len() / 2];
     for (bytes, words) in [(&b"hello"[..], "not a WebAssembly component"), (half, "damaged"), (b"", "component")] {
         std::fs::write(&component, bytes).expect("the folder takes files");
-        let refused = house.runtime.reload("counter").await.expect_err("the file is bad").to_string();
+        let refused = house.runtime.reload("counter", Haste::default()).await.expect_err("the file is bad").to_string();
         assert!(refused.contains(words) && refused.contains("counter"), "{refused}");
     }
     assert_eq!(house.call("counter", "count", "{}").await, Ok("2".into()), "the old instance kept its count");
@@ -41,7 +41,8 @@ async fn calls_that_run_when_the_code_is_replaced_are_answered_by_the_old_one() 
     let house = house::with(&["counter-one", "traps"]).await;
     for _ in 0..20 {
         let calls = (0..8).map(|_| house.call("counter", "count", "{}"));
-        let (reloaded, answers) = tokio::join!(house.runtime.reload("counter"), futures::future::join_all(calls));
+        let (reloaded, answers) =
+            tokio::join!(house.runtime.reload("counter", Haste::default()), futures::future::join_all(calls));
         reloaded.expect("the code is good");
         for answer in answers {
             answer.expect("no call is lost in a reload");
@@ -60,7 +61,7 @@ async fn unloading_takes_everything_back_and_loading_brings_it_again() {
     house.runtime.load("counter").await.expect("it is still installed");
     assert_eq!(house.call("counter", "count", "{}").await, Ok("1".into()));
     assert!(house.runtime.load("counter").await.is_err(), "it is loaded already");
-    assert!(house.runtime.reload("nobody").await.is_err());
+    assert!(house.runtime.reload("nobody", Haste::default()).await.is_err());
 }
 
 #[tokio::test]
@@ -70,7 +71,7 @@ async fn taking_a_grant_away_works_at_once() {
     house.runtime.revoke("counter", "tools").await.expect("it has the grant");
     assert!(house.tools().is_empty());
     assert_eq!(house.runtime.list()[0].missing, ["tools"]);
-    house.runtime.reload("counter").await.expect("it runs with what it has");
+    house.runtime.reload("counter", Haste::default()).await.expect("it runs with what it has");
     assert!(house.tools().is_empty(), "a reload gives nothing back");
     let error = house.runtime.grant("counter", "tolls").await.expect_err("no such capability").to_string();
     assert!(error.contains("tools"), "{error}");
@@ -95,7 +96,7 @@ async fn an_event_lends_nobody_the_rights_of_the_turn_it_tells_of() {
 #[tokio::test]
 async fn events_reach_those_who_asked_for_them() {
     let house = house::with(&["events"]).await;
-    house.runtime.reload("events").await.expect("granted now, it subscribes");
+    house.runtime.reload("events", Haste::default()).await.expect("granted now, it subscribes");
     house.runtime.publish("agent_llm_chain", serde_json::json!({ "round": 1 }), house::cause(1_000));
     house.runtime.publish("something_else", serde_json::json!({}), house::cause(1_000));
     loop {

@@ -147,11 +147,33 @@ fn discovery() -> Vec<Declaration> {
 
 fn plugin() -> Vec<Declaration> {
     vec![
+        Declaration::new(
+            "core.plugin.watch",
+            Kind::Bool,
+            true,
+            "Whether packages whose files change are loaded by themselves",
+        ),
         integer("core.plugin.memory_mib", 64, (1, 1024), "How much memory an instance of a plugin may have")
             .counted_in("MiB")
             .restarting("plugins"),
         integer("core.plugin.output_bytes", MIB, (KIB, GIB), "The largest answer of a plugin to one call")
             .counted_in("bytes"),
+        duration(
+            "core.plugin.start_timeout_ms",
+            Milliseconds,
+            10_000,
+            (1, 10 * MINUTE_MS),
+            "How long a plugin may take to start, and again to become active",
+        ),
+        duration(
+            "core.plugin.state_timeout_ms",
+            Milliseconds,
+            5_000,
+            (1, 10 * MINUTE_MS),
+            "How long a plugin that is replaced may take to save its state, and its successor to load it",
+        ),
+        integer("core.plugin.state_mib", 64, (1, 1024), "The largest state that a plugin hands on when it is replaced")
+            .counted_in("MiB"),
         duration(
             "core.plugin.call_timeout_ms",
             Milliseconds,

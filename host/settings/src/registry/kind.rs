@@ -56,7 +56,7 @@ pub enum Kind {
     List,
     /// A host and a port, `127.0.0.1:8686`.
     Address,
-    /// Where a server's API begins, `https://host/path`, or nothing: see [`is_base_url`].
+    /// Where a server's API begins, `https://host/path`, or nothing.
     Url,
     /// A secret, kept encrypted under the setting's key. The setting's value is `null` while there is none, else the
     /// secret's name, and never the secret itself.

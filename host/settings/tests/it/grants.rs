@@ -52,3 +52,18 @@ fn a_row_that_does_not_tell_whose_it_is_is_said() {
     let remarks = database.take_remarks();
     assert!(remarks.iter().any(|remark| remark.contains("waiter plugin list")), "{remarks:?}");
 }
+
+#[test]
+fn what_a_removed_plugin_was_given_is_forgotten_and_what_was_taken_from_its_name_is_not() {
+    let home = Home::new();
+    let grants = Grants::open(&home.database()).expect("opens");
+    grants.grant("calc", "http").expect("grants");
+    grants.revoke("calc", "tools").expect("revokes");
+    grants.grant("web", "http").expect("grants");
+    grants.forget("calc").expect("forgets");
+    for grants in [&grants, &Grants::open(&home.database()).expect("opens")] {
+        assert_eq!(grants.decided("calc", "http"), None);
+        assert_eq!(grants.decided("calc", "tools"), Some(false));
+        assert_eq!(grants.decided("web", "http"), Some(true));
+    }
+}

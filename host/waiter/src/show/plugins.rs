@@ -2,25 +2,35 @@
 
 use std::fmt::Write as _;
 
-use homeagent_types::ports::PluginStatus;
+use homeagent_types::ports::{PluginFolders, PluginStatus, Removed};
 
+use super::span;
 use crate::client::read;
 use crate::failure::Failure;
 use crate::plain::plain_line;
 use crate::table::Table;
 
-/// All plugins, and below them what keeps them from working.
-pub(crate) fn list(answer: &str) -> Result<String, Failure> {
+/// How much of a digest is shown.
+const DIGEST: usize = 12;
+
+/// All plugins, and below them what keeps them from working and what lies in the folder of packages.
+pub(crate) fn list(answer: &str, found: Option<&str>) -> Result<String, Failure> {
     let plugins: Vec<PluginStatus> = read(answer)?;
-    let mut table = Table::new(&["NAME", "VERSION", "STATE", "CALLS", "RESTARTS", "TOOLS", "SUMMARY"]);
+    let mut table =
+        Table::new(&["NAME", "VERSION", "STATE", "UP", "CALLS", "RESTARTS", "TOOLS", "GRANTED", "DIGEST", "SUMMARY"]);
     for plugin in &plugins {
+        let up = if plugin.uptime_ms > 0 { span(plugin.uptime_ms) } else { "-".to_owned() };
+        let granted = if plugin.granted.is_empty() { "-".to_owned() } else { plugin.granted.join(",") };
         table.row(&[
             &plugin.name,
             &plugin.version,
             &plugin.state,
+            &up,
             &plugin.calls.to_string(),
             &plugin.restarts.to_string(),
             &plugin.tools.len().to_string(),
+            &granted,
+            &plugin.digest.chars().take(DIGEST).collect::<String>(),
             &plugin.summary,
         ]);
     }
@@ -29,6 +39,43 @@ pub(crate) fn list(answer: &str) -> Result<String, Failure> {
     if !remarks.is_empty() {
         text.push('\n');
         text.push_str(&remarks);
+    }
+    if let Some(found) = found {
+        text.push('\n');
+        text.push_str(&folders(found)?);
+    }
+    Ok(text)
+}
+
+/// The folder of packages, and what became of each that lies in it.
+pub(crate) fn folders(answer: &str) -> Result<String, Failure> {
+    let folders: PluginFolders = read(answer)?;
+    let place = plain_line(&folders.folder);
+    if let Some(problem) = &folders.problem {
+        return Ok(format!("packages are looked for in {place}: {}\n", plain_line(problem)));
+    }
+    if folders.entries.is_empty() {
+        return Ok(format!("packages are looked for in {place}, and there is none\n"));
+    }
+    let mut text = format!("packages are looked for in {place}\n");
+    for entry in &folders.entries {
+        let name = entry.path.rsplit('/').next().unwrap_or_default();
+        let plugin = entry.plugin.as_ref().map_or_else(String::new, |plugin| format!(" ({plugin})"));
+        let reason = entry.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
+        let line = plain_line(&format!("{name}{plugin} is {}{reason}", entry.state));
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "  {line}");
+    }
+    Ok(text)
+}
+
+/// What came of removing a plugin.
+pub(crate) fn removed(answer: &str) -> Result<String, Failure> {
+    let removed: Removed = read(answer)?;
+    let mut text = format!("{} is removed, with what it was granted\n", plain_line(&removed.removed));
+    if let Some(plugin) = &removed.bundled {
+        text.push_str(&plain_line(&format!("the bundled {} {} is {}", plugin.name, plugin.version, plugin.state)));
+        text.push('\n');
     }
     Ok(text)
 }

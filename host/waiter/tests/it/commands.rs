@@ -11,17 +11,28 @@ use crate::program::{end, run, run_with, start};
 async fn plugins_are_listed_with_what_keeps_them_from_working() {
     let house = House::open().await;
     insta::assert_snapshot!(run(&house, &["plugin", "list"]).await.shown(&house), @r"
-    NAME  VERSION  STATE   CALLS  RESTARTS  TOOLS  SUMMARY
-    calc  0.1.0    live    12     0         1      Reckons
-    qq    0.1.0    failed  12     5         0      QQ 频道
+    NAME  VERSION  STATE   UP     CALLS  RESTARTS  TOOLS  GRANTED  DIGEST        SUMMARY
+    calc  0.1.0    live    1.0 s  12     0         1      -        000000000000  Reckons
+    qq    0.1.0    failed  1.0 s  12     5         0      -        000000000000  QQ 频道
 
     qq is failed: it trapped five times in ten minutes
     qq asks for listen: `waiter plugin grant qq listen` allows it
+
+    packages are looked for in /home/plugins
+      broken is refused: plugin.toml of /home/plugins/broken is not valid: a typo
+      qq (qq) is failed: it trapped five times in ten minutes
     --- exit code 0
     ");
     insta::assert_snapshot!(run(&house, &["plugin", "reload", "calc"]).await.shown(&house), @r"
     calc 0.1.0 is live
     --- exit code 0
+    ");
+    run(&house, &["plugin", "reload", "calc", "--wait", "5", "--force"]).await;
+    assert_eq!(house.plugins.done.lock().unwrap().last().map(String::as_str), Some("reload calc by force"));
+    insta::assert_snapshot!(run(&house, &["plugin", "reload", "calc", "--wait", "0"]).await.shown(&house), @r"
+    --- stderr
+    calc is busy
+    --- exit code 1
     ");
     insta::assert_snapshot!(run(&house, &["plugin", "grant", "qq", "listen"]).await.shown(&house), @r"
     qq 0.1.0 is failed
@@ -29,6 +40,17 @@ async fn plugins_are_listed_with_what_keeps_them_from_working() {
     qq asks for listen: `waiter plugin grant qq listen` allows it
     --- exit code 0
     ");
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("calc")).unwrap();
+    let package = folder.path().join("calc").display().to_string();
+    assert!(run(&house, &["plugin", "install", &package]).await.shown(&house).contains("calc 0.1.0 is live"));
+    let missing = folder.path().join("nothing").display().to_string();
+    assert!(run(&house, &["plugin", "install", &missing]).await.shown(&house).contains("can't be read"));
+    insta::assert_snapshot!(run(&house, &["plugin", "remove", "qq"]).await.shown(&house), @r"
+    qq is removed, with what it was granted
+    --- exit code 0
+    ");
+    assert_eq!(run(&house, &["plugin", "folders", "--json"]).await.json()["entries"][0]["state"], "refused");
     insta::assert_snapshot!(run(&house, &["plugin", "unload", "none"]).await.shown(&house), @r#"
     --- stderr
     there is no plugin "none"

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use futures::future::BoxFuture;
-use homeagent_types::ports::Plugins;
+use homeagent_types::ports::{PluginStatus, Plugins};
 use homeagent_types::stage::{HandlerMode, Patch, Scope, Stage, StageContext, StageRegistration};
 use homeagent_types::{
     CallError, Cause, ChannelDefinition, Effect, Offer, Offers, Output, OutputCapabilities, OutputDelta, Receipt,
@@ -144,6 +144,10 @@ impl Plugins for FakePlugins {
 
     fn show(&self, _: &str, deltas: Vec<OutputDelta>) {
         self.shown.lock().unwrap().extend(deltas.into_iter().map(|delta| delta.content));
+    }
+
+    async fn reload_plugin(&self, plugin: &str) -> Result<PluginStatus, CallError> {
+        Err(CallError::Invalid(format!("{plugin} did not start: it does not want to")))
     }
 
     fn publish(&self, topic: &str, payload: serde_json::Value, _: Cause) {

@@ -1,0 +1,185 @@
+//! Installing packages into the data folder, and removing them, while everything runs.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use homeagent_types::CallError;
+use homeagent_types::ports::{Haste, PluginStatus, Removed};
+
+use super::{Inner, refused};
+use crate::PackageError;
+use crate::package::{self, Origin};
+
+/// Folders that an installation makes beside the packages. They begin with a dot, so that nobody takes them for packages.
+enum Beside {
+    /// The package that is to be put in its place.
+    Staged,
+    /// The package that was in that place.
+    Before,
+    /// A package that is being deleted.
+    Removed,
+}
+
+impl Beside {
+    const ALL: [Self; 3] = [Self::Staged, Self::Before, Self::Removed];
+
+    fn ending(&self) -> &'static str {
+        match self {
+            Beside::Staged => ".staged",
+            Beside::Before => ".before",
+            Beside::Removed => ".removed",
+        }
+    }
+
+    fn of(&self, place: &Path) -> PathBuf {
+        let name = place.file_name().unwrap_or_default().to_string_lossy();
+        place.with_file_name(format!(".{name}{}", self.ending()))
+    }
+}
+
+impl Inner {
+    /// Copies a package into the data folder and loads it.
+    pub(super) async fn install(&self, from: &Path) -> Result<PluginStatus, CallError> {
+        if !from.is_absolute() {
+            let from = from.display();
+            return Err(CallError::Invalid(format!("{from} is no absolute path; the daemon has a folder of its own")));
+        }
+        let manifest = Origin::Installed(from.to_owned()).manifest().map_err(|error| refused(&error))?;
+        let name = manifest.name;
+        let _turn = self.turn(&name).await;
+        let place = match self.packages().remove(&name) {
+            Some(Origin::Installed(folder)) => folder,
+            _ => self.plugins.join(&name),
+        };
+        if fs::canonicalize(from).is_ok_and(|from| fs::canonicalize(&place).is_ok_and(|place| place == from)) {
+            return Err(CallError::Invalid(format!("{name} is installed there; waiter plugin reload {name} loads it")));
+        }
+        self.put(from, &place, &name).await?;
+        tracing::info!(plugin = %name, from = %from.display(), "installed");
+        self.status(&name)
+    }
+
+    /// Puts a copy of a package into its place and loads it; on failure the place is as it was.
+    async fn put(&self, from: &Path, place: &Path, name: &str) -> Result<(), CallError> {
+        let (staged, before) = (Beside::Staged.of(place), Beside::Before.of(place));
+        let (source, target) = (from.to_owned(), staged.clone());
+        // What is checked is the copy: what it was made of may change meanwhile.
+        let copied = tokio::task::spawn_blocking(move || {
+            delete(&target).map_err(|source| PackageError::Unreadable { path: target.clone(), source })?;
+            package::copy(&source, &target)?;
+            Origin::Installed(target).read()
+        });
+        let checked = copied.await.map_err(|lost| CallError::Other(lost.to_string()))?;
+        let fits = match &checked {
+            Ok(package) if package.manifest.name == name => Ok(()),
+            Ok(_) => Err(CallError::Conflict(format!("{} changed while it was read; try again", from.display()))),
+            Err(error) => Err(refused(error)),
+        };
+        let moved = fits.and_then(|()| exchange(&staged, place, &before).map_err(|error| not_written(place, &error)));
+        if let Err(error) = moved {
+            tidy(&staged);
+            return Err(error);
+        }
+        let origin = Origin::Installed(place.to_owned());
+        if let Err(error) = self.counted(name, self.load(&origin, Haste::default())).await {
+            let back = delete(place).and_then(|()| if before.exists() { fs::rename(&before, place) } else { Ok(()) });
+            if let Err(error) = back {
+                tracing::error!(plugin = %name, %error, before = %before.display(), "the package before can't be put back");
+            }
+            return Err(refused(&error));
+        }
+        tidy(&before);
+        Ok(())
+    }
+
+    /// Ends an installed plugin and deletes its package and its grants.
+    pub(super) async fn remove(&self, name: &str) -> Result<Removed, CallError> {
+        let Origin::Installed(_) = self.find(name)? else {
+            return Err(CallError::Invalid(format!(
+                "{name} came with homed and can't be removed; waiter plugin unload {name} stops it"
+            )));
+        };
+        let _turn = self.interrupt(name).await;
+        // Again, for it may have been removed before it was this one's turn.
+        let Origin::Installed(folder) = self.find(name)? else {
+            return Err(CallError::NotFound(format!("the plugin {name} has been removed already")));
+        };
+        self.end(name).await;
+        self.idle.lock().unwrap_or_else(std::sync::PoisonError::into_inner).remove(name);
+        // First out of its place, at once, so that half of it is never found there.
+        let removed = Beside::Removed.of(&folder);
+        delete(&removed).and_then(|()| fs::rename(&folder, &removed)).map_err(|error| not_written(&folder, &error))?;
+        tidy(&removed);
+        // A later plugin of this name is another one, and nobody allowed it anything.
+        let (grants, plugin) = (self.services.grants.clone(), name.to_owned());
+        let forgotten = tokio::task::spawn_blocking(move || grants.forget(&plugin)).await;
+        let forgotten = forgotten.map_err(|lost| CallError::Other(lost.to_string()))?;
+        forgotten.map_err(|error| CallError::NotStored(error.to_string()))?;
+        tracing::info!(plugin = %name, folder = %folder.display(), "removed");
+        let bundled = match self.packages().remove(name) {
+            Some(origin) => {
+                self.load(&origin, Haste::default()).await.map_err(|error| refused(&error))?;
+                Some(self.status(name)?)
+            }
+            None => None,
+        };
+        self.services.changed(name);
+        Ok(Removed { removed: name.to_owned(), bundled })
+    }
+}
+
+/// Puts what was staged in the place of what is there, which is kept beside it.
+fn exchange(staged: &Path, place: &Path, before: &Path) -> io::Result<()> {
+    delete(before)?;
+    if fs::symlink_metadata(place).is_ok() {
+        fs::rename(place, before)?;
+    }
+    fs::rename(staged, place).inspect_err(|_| {
+        // Nothing else can be done; the next start puts it back, too.
+        drop(fs::rename(before, place));
+    })
+}
+
+/// Puts back or deletes what an installation left that a crash ended.
+pub(super) fn recover(plugins: &Path) {
+    let Ok(entries) = fs::read_dir(plugins) else { return };
+    for path in entries.filter_map(Result::ok).map(|entry| entry.path()) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        for kind in Beside::ALL {
+            let Some(place) = name.strip_prefix('.').and_then(|name| name.strip_suffix(kind.ending())) else {
+                continue;
+            };
+            let place = plugins.join(place);
+            if matches!(kind, Beside::Before) && !place.exists() {
+                tracing::warn!(folder = %place.display(), "an installation was cut off; the package before is put back");
+                drop(fs::rename(&path, &place));
+            }
+            tidy(&path);
+        }
+    }
+}
+
+/// Deletes a folder, or the link that stands for one; nothing where there is none.
+fn delete(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(about) if about.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// The same for what is in nobody's way: what can't be deleted now is at the next start.
+fn tidy(path: &Path) {
+    if let Err(error) = delete(path) {
+        tracing::warn!(path = %path.display(), %error, "a folder is left over");
+    }
+}
+
+fn not_written(place: &Path, error: &io::Error) -> CallError {
+    CallError::NotStored(format!(
+        "{} can't be written: {error}; check its owner and that the disk has room",
+        place.display()
+    ))
+}
