@@ -122,7 +122,10 @@ fn prepare<'js>(
     };
     let side = (|| {
         let globals = ctx.globals();
-        globals.set("__now", Function::new(ctx.clone(), now)?)?;
+        globals.set(
+            "__now",
+            Function::new(ctx.clone(), |function: String, argument: String| now(&function, &argument))?,
+        )?;
         globals.set("__wait", Function::new(ctx.clone(), wait)?)?;
         Module::evaluate(ctx.clone(), "homeagent", MODULE)?.finish::<()>()?;
         let side: Object<'js> = globals.get("__side")?;
@@ -152,9 +155,9 @@ fn described<'js>(side: &Object<'js>, error: CaughtError<'js>) -> String {
     told.unwrap_or_else(|error| error.to_string())
 }
 
-fn now(function: String, argument: String) -> String {
-    let argument = serde_json::from_str(&argument).map_err(Error::from);
-    envelope(argument.and_then(|argument| script::now(&function, argument)))
+fn now(function: &str, argument: &str) -> String {
+    let argument = serde_json::from_str(argument).map_err(Error::from);
+    envelope(argument.and_then(|argument| script::now(function, argument)))
 }
 
 /// An answer of the host as the module opens it.
