@@ -55,6 +55,15 @@ little_world!(
     "homeagent:plugin/sockets@0.1.0" => crate::bindings::plugin::homeagent::plugin::sockets
 );
 
+pub mod script {
+    wit_bindgen::generate!({
+        world: "script-plugin",
+        path: "../wit/plugin",
+        runtime_path: "::homeagent_sdk::wit_bindgen::rt",
+        additional_derives: [Clone, PartialEq],
+    });
+}
+
 pub mod adapter {
     wit_bindgen::generate!({
         world: "llm-adapter",

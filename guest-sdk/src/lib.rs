@@ -11,6 +11,7 @@ pub mod bus;
 pub mod inputs;
 pub mod log;
 pub mod registry;
+pub mod script;
 pub mod settings;
 pub mod sockets;
 pub mod testing;

@@ -32,8 +32,13 @@ pub fn cause() -> Cause {
 ///
 /// When the handler waits for something, which without a host would be for ever.
 pub fn run<T>(handler: impl Future<Output = T>) -> T {
-    match pin!(handler).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(value) => value,
-        Poll::Pending => panic!("the handler waits, and there is no host to wait for"),
+    run_at_once(handler).expect("the handler waits, and there is no host to wait for")
+}
+
+/// What a future comes to without waiting; nothing, when it waits.
+pub(crate) fn run_at_once<T>(work: impl Future<Output = T>) -> Option<T> {
+    match pin!(work).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => Some(value),
+        Poll::Pending => None,
     }
 }

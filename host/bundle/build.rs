@@ -5,6 +5,12 @@ use std::path::{Path, PathBuf};
 fn main() {
     // Relative: a build script runs in its package's folder, and a binary kept from another checkout must not look there.
     let workspace = Path::new("../..");
-    let folders = ["plugins/calc", "components/cli", "components/openai", "components/rehearsal"].map(PathBuf::from);
-    homeagent_component_builder::build(workspace, &folders, "");
+    let folders =
+        ["plugins/calc", "components/cli", "components/interpreter-lua", "components/openai", "components/rehearsal"];
+    let components = folders.map(|folder| {
+        let folder = PathBuf::from(folder);
+        let package = folder.file_name().expect("a folder has a name").to_string_lossy().into_owned();
+        (folder, package)
+    });
+    homeagent_component_builder::build(workspace, &components);
 }

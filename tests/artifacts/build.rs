@@ -1,4 +1,4 @@
-//! Builds every guest program below `tests/guests`.
+//! Builds every guest program below `tests/guests`, and the example that does what those in other languages do.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,11 +8,15 @@ fn main() {
     let workspace = Path::new("../..");
     let guests = Path::new("tests/guests");
     let entries = fs::read_dir(workspace.join(guests)).expect("the guests stand beside this package");
-    let mut folders: Vec<PathBuf> = entries
+    let mut components: Vec<(PathBuf, String)> = entries
         .map(|entry| entry.expect("the folder of guests can be listed").path())
         .filter(|path| path.join("plugin.toml").is_file())
-        .map(|path| guests.join(path.file_name().expect("a folder has a name")))
+        .map(|path| {
+            let name = path.file_name().expect("a folder has a name").to_string_lossy().into_owned();
+            (guests.join(&name), format!("guest-{name}"))
+        })
         .collect();
-    folders.sort();
-    homeagent_component_builder::build(workspace, &folders, "guest-");
+    components.sort();
+    components.push((PathBuf::from("examples/greeter-rust"), "greeter-rust".to_owned()));
+    homeagent_component_builder::build(workspace, &components);
 }

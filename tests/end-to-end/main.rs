@@ -16,6 +16,7 @@ mod metrics;
 mod observability;
 mod otel;
 mod plugins;
+mod projects;
 mod refusals;
 mod secrets;
 mod signals;

@@ -84,11 +84,10 @@ impl AdapterShelf {
         let named = plugin.clone();
         let compile = move || {
             let load = |error: wasmtime::Error| PackageError::Load { plugin: named.clone(), reason: one_line(&error) };
-            let component = cache.compile(&shelf.engine, &package.digest, &package.bytes).map_err(load)?;
+            let (package, component) = package::compile_only(&shelf.engine, &cache, package)?;
             let linked = shelf.linker.instantiate_pre(&component).map_err(load)?;
             let pre = LlmAdapterPre::new(linked).map_err(load)?;
-            let Package { manifest, digest, bundled, folder, .. } = package;
-            Ok((PackageInfo { manifest, digest, bundled, folder }, pre))
+            Ok((package, pre))
         };
         let (package, pre) = package::in_background(&plugin, compile).await?;
         let name = package.manifest.name.clone();

@@ -46,6 +46,15 @@ little_world!(channel, "channel-plugin");
 little_world!(snapshot, "snapshot-plugin");
 little_world!(socket, "socket-plugin", "homeagent:plugin/sockets": crate::bindings::sockets);
 
+pub mod script {
+    wasmtime::component::bindgen!({
+        world: "script-plugin",
+        path: "../../wit/plugin",
+        additional_derives: [Clone],
+        require_store_data_send: true,
+    });
+}
+
 pub mod adapter {
     wasmtime::component::bindgen!({
         world: "llm-adapter",

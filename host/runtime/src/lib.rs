@@ -20,12 +20,13 @@ mod meters;
 mod package;
 mod registrations;
 mod runtime;
+mod script;
 mod services;
 mod slot;
 mod stdio;
 
 pub use error::{PackageError, RuntimeError};
-pub use manifest::{CAPABILITIES, Limits, Manifest, is_capability};
+pub use manifest::{CAPABILITIES, Code, Limits, Manifest, is_capability};
 pub use meters::describe as describe_metrics;
 pub use package::Bundled;
 pub use runtime::{Parts, Runtime};

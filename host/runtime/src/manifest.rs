@@ -35,7 +35,7 @@ const MOST_SETTINGS: usize = 256;
 /// As much as is shown of a line that is wrong, in characters.
 const WIDEST_LINE: usize = 160;
 const TABLES: [&str; 4] = ["plugin", "wants", "limits", "settings"];
-const PLUGIN_KEYS: [&str; 4] = ["name", "version", "component", "kind"];
+const PLUGIN_KEYS: [&str; 6] = ["name", "version", "component", "script", "kind", "interprets"];
 const LIMIT_KEYS: [&str; 1] = ["memory_mib"];
 const SETTING_KEYS: [&str; 9] = ["type", "default", "description", "unit", "min", "max", "in", "choices", "applies"];
 
@@ -46,16 +46,27 @@ pub struct Manifest {
     pub name: String,
     /// The package's version.
     pub version: String,
-    /// The component's file name, beside the manifest.
-    pub component: String,
+    /// What it runs.
+    pub code: Code,
     /// What kind of component it is.
     pub kind: Kind,
+    /// The ending of the scripts that its component runs, when it is an interpreter; without the point.
+    pub interprets: Option<String>,
     /// The capabilities it asks for, sorted, with the details it gives.
     pub wants: BTreeMap<String, toml::Table>,
     /// Its limits, where it asks for others than the defaults.
     pub limits: Limits,
     /// Its settings, under their whole keys.
     pub settings: Vec<Declaration>,
+}
+
+/// What a package runs: a file beside its manifest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// The file name of a component.
+    Component(String),
+    /// The file name of the script that is run first; its ending says by which interpreter.
+    Script(String),
 }
 
 /// Limits a package asks for; each is capped by the host's own.
@@ -83,9 +94,11 @@ struct RawManifest {
 struct RawPlugin {
     name: String,
     version: String,
-    component: String,
+    component: Option<String>,
+    script: Option<String>,
     #[serde(default)]
     kind: RawKind,
+    interprets: Option<String>,
 }
 
 #[derive(Clone, Copy, Default, Deserialize)]
@@ -110,10 +123,7 @@ impl Manifest {
         check_keys(&toml::from_str(text).map_err(not_toml)?).map_err(refuse)?;
         let raw: RawManifest = toml::from_str(text).map_err(not_toml)?;
         check_name(&raw.plugin.name).map_err(refuse)?;
-        let component = raw.plugin.component;
-        if component.is_empty() || component.contains(['/', '\\']) || component.starts_with('.') {
-            return Err(refuse(format!("component = {component:?} must be the name of a file beside plugin.toml")));
-        }
+        let code = code(raw.plugin.component, raw.plugin.script).map_err(refuse)?;
         if raw.settings.len() > MOST_SETTINGS {
             return Err(refuse(format!("it has {} settings; {MOST_SETTINGS} are the most", raw.settings.len())));
         }
@@ -129,13 +139,22 @@ impl Manifest {
         if kind == Kind::Adapter && !raw.wants.is_empty() {
             return Err(refuse("an adapter has no capabilities; take the [wants] tables out".into()));
         }
+        let is_component = matches!(code, Code::Component(_));
+        if kind == Kind::Adapter && !is_component {
+            return Err(refuse("an adapter is a component, not a script".into()));
+        }
+        if let Some(ending) = &raw.plugin.interprets {
+            let is_plain = kind == Kind::Plugin && is_component && raw.wants.is_empty() && raw.settings.is_empty();
+            check_interpreter(ending, is_plain).map_err(refuse)?;
+        }
         let settings = raw.settings.into_iter().map(|(key, table)| declaration(&raw.plugin.name, &key, table));
         let settings = settings.collect::<Result<_, _>>().map_err(refuse)?;
         Ok(Self {
             name: raw.plugin.name,
             version: raw.plugin.version,
-            component,
+            code,
             kind,
+            interprets: raw.plugin.interprets,
             wants: raw.wants,
             limits: raw.limits,
             settings,
@@ -193,6 +212,43 @@ fn declaration(plugin: &str, key: &str, mut table: toml::Table) -> Result<Declar
     serde_json::from_value(value).map_err(|error| format!("[settings.{key}]: {error}"))
 }
 
+/// The one file that is run.
+fn code(component: Option<String>, script: Option<String>) -> Result<Code, String> {
+    let beside = |key: &str, file: &str| {
+        let bad = file.is_empty() || file.contains(['/', '\\']) || file.starts_with('.');
+        if bad { Err(format!("{key} = {file:?} must be the name of a file beside plugin.toml")) } else { Ok(()) }
+    };
+    match (component, script) {
+        (Some(component), None) => beside("component", &component).map(|()| Code::Component(component)),
+        (None, Some(script)) => {
+            beside("script", &script)?;
+            match script.rsplit_once('.') {
+                Some((_, ending)) if is_ending(ending) => Ok(Code::Script(script)),
+                _ => Err(format!("script = {script:?} must have an ending that says its language, such as main.lua")),
+            }
+        }
+        (Some(_), Some(_)) => Err("[plugin] has both component and script; a package has one of them".into()),
+        (None, None) => {
+            Err("[plugin] lacks component, the name of its WebAssembly file, or script, of its script".into())
+        }
+    }
+}
+
+fn check_interpreter(ending: &str, is_plain: bool) -> Result<(), String> {
+    if !is_ending(ending) {
+        return Err(format!("interprets = {ending:?} must be an ending of 1 to 16 of the letters a-z and digits"));
+    }
+    if !is_plain {
+        return Err("an interpreter is a component without [wants] and [settings]: its scripts have their own".into());
+    }
+    Ok(())
+}
+
+fn is_ending(ending: &str) -> bool {
+    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    (1..=16).contains(&ending.len()) && ending.chars().all(fits)
+}
+
 fn check_name(name: &str) -> Result<(), String> {
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
     if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
@@ -231,6 +287,13 @@ mod tests {
     }
 
     #[test]
+    fn a_script_is_named_in_the_place_of_a_component() {
+        let text = GOOD.replace("component = \"calc.wasm\"", "script = \"main.lua\"");
+        let manifest = Manifest::parse("calc", &text).expect("the manifest is good");
+        assert_eq!(manifest.code, Code::Script("main.lua".into()));
+    }
+
+    #[test]
     fn each_fault_is_named() {
         let faults = [
             (GOOD.replace("[wants.tools]", "[wants.tolls]"), "tolls"),
@@ -238,6 +301,10 @@ mod tests {
             (GOOD.replace("\"calc.wasm\"", "\"../calc.wasm\""), "../calc.wasm"),
             (GOOD.replace("\"calc\"", "\"Calc!\""), "Calc!"),
             (GOOD.replace("memory_mib = 16", "memory_mib = \"16\""), "memory_mib"),
+            (GOOD.replace("component = \"calc.wasm\"", ""), "lacks component"),
+            (GOOD.replace("version", "script = \"main.lua\"\nversion"), "both component and script"),
+            (GOOD.replace("component = \"calc.wasm\"", "script = \"main\""), "must have an ending"),
+            (GOOD.replace("version", "interprets = \"lua\"\nversion"), "without [wants]"),
             (GOOD.replace("[plugin]", "[plugin"), "line"),
             ("x".repeat(300 << 10), "bytes"),
         ];

@@ -11,12 +11,13 @@ use std::time::Duration;
 use homeagent_contract::Kind;
 use homeagent_types::Descriptor;
 use sha2::{Digest, Sha256};
-use wasmtime::component::{InstancePre, Linker};
+use wasmtime::component::{Component, InstancePre, Linker};
 
 use crate::cache::CodeCache;
 use crate::engine::ComponentEngine;
 use crate::instance::InstanceState;
-use crate::manifest::{self, LARGEST_MANIFEST, Manifest};
+use crate::manifest::{self, Code, LARGEST_MANIFEST, Manifest};
+use crate::script::{Interpreter, Script};
 use crate::slot::exports::ExportIndices;
 use crate::{PackageError, inspect};
 
@@ -42,12 +43,19 @@ pub(crate) enum Origin {
 /// A package as it was read.
 pub(crate) struct Package {
     pub(crate) manifest: Manifest,
-    pub(crate) bytes: Vec<u8>,
-    /// The SHA-256 of the component, in hexadecimal digits.
+    pub(crate) content: Content,
+    /// The SHA-256 of the component, or of the script's files, in hexadecimal digits.
     pub(crate) digest: String,
     pub(crate) bundled: bool,
     /// Where it lies; nowhere when it is bundled.
     pub(crate) folder: Option<PathBuf>,
+}
+
+/// What was read of a package's code.
+pub(crate) enum Content {
+    /// The bytes of a component of this contract.
+    Component(Vec<u8>),
+    Script(Script),
 }
 
 impl Origin {
@@ -90,22 +98,39 @@ impl Origin {
     /// Reads the package and checks that its component is of this contract.
     pub(crate) fn read(&self) -> Result<Package, PackageError> {
         let manifest = self.manifest()?;
-        let bytes = match self {
-            Origin::Bundled(bundled) => bundled.component.to_vec(),
-            Origin::Installed(folder) => read_component(&folder.join(&manifest.component))?,
+        let bytes = match (self, &manifest.code) {
+            (Origin::Bundled(bundled), _) => bundled.component.to_vec(),
+            (Origin::Installed(folder), Code::Component(file)) => read_component(&folder.join(file))?,
+            (Origin::Installed(folder), Code::Script(file)) => {
+                let script = Script::read(&manifest.name, folder, file)?;
+                let digest = hexadecimal(&script.digest());
+                let folder = Some(folder.clone());
+                return Ok(Package { manifest, content: Content::Script(script), digest, bundled: false, folder });
+            }
         };
         inspect::check(&manifest.name, &bytes, manifest.kind)?;
-        let digest = Sha256::digest(&bytes).iter().fold(String::new(), |mut text, byte| {
-            write!(text, "{byte:02x}").expect("writing to a string does not fail");
-            text
-        });
+        let digest = hexadecimal(&Sha256::digest(&bytes));
         let folder = self.folder().map(Path::to_owned);
-        Ok(Package { manifest, bytes, digest, bundled: folder.is_none(), folder })
+        Ok(Package { manifest, content: Content::Component(bytes), digest, bundled: folder.is_none(), folder })
     }
 }
 
+impl Package {
+    /// What is kept of it when its content is not needed any more.
+    pub(crate) fn into_info(self) -> PackageInfo {
+        PackageInfo { manifest: self.manifest, digest: self.digest, bundled: self.bundled, folder: self.folder }
+    }
+}
+
+fn hexadecimal(digest: &[u8]) -> String {
+    digest.iter().fold(String::new(), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("writing to a string does not fail");
+        text
+    })
+}
+
 /// Reads an ordinary file of at most `most` bytes; one more byte is read of a longer one, so that its length shows.
-fn read_bounded(path: &Path, most: u64) -> Result<Vec<u8>, PackageError> {
+pub(crate) fn read_bounded(path: &Path, most: u64) -> Result<Vec<u8>, PackageError> {
     let failed = |source| PackageError::Unreadable { path: path.to_owned(), source };
     if !fs::metadata(path).map_err(failed)?.is_file() {
         return Err(failed(io::Error::other("it is not a file")));
@@ -115,7 +140,7 @@ fn read_bounded(path: &Path, most: u64) -> Result<Vec<u8>, PackageError> {
     Ok(bytes)
 }
 
-/// Copies a package's two files into a folder that is made for them, whole or not at all as far as a reader can tell:
+/// Copies a package's files into a folder that is made for them, whole or not at all as far as a reader can tell:
 /// the folder is put in its place only afterwards.
 pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), PackageError> {
     let manifest = Origin::Installed(from.to_owned()).manifest()?;
@@ -124,10 +149,14 @@ pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), PackageError> {
         move |source| PackageError::Unreadable { path, source }
     };
     fs::DirBuilder::new().recursive(true).mode(0o700).create(to).map_err(failed(to))?;
-    let files = [
-        ("plugin.toml", read_bounded(&from.join("plugin.toml"), LARGEST_MANIFEST)?),
-        (manifest.component.as_str(), read_component(&from.join(&manifest.component))?),
-    ];
+    let mut files = vec![("plugin.toml".to_owned(), read_bounded(&from.join("plugin.toml"), LARGEST_MANIFEST)?)];
+    match &manifest.code {
+        Code::Component(file) => files.push((file.clone(), read_component(&from.join(file))?)),
+        Code::Script(file) => {
+            let script = Script::read(&manifest.name, from, file)?;
+            files.extend(script.files().map(|(name, text)| (name.to_owned(), text.as_bytes().to_vec())));
+        }
+    }
     for (name, bytes) in files {
         let path = to.join(name);
         let written = fs::File::create_new(&path).and_then(|mut file| {
@@ -207,21 +236,46 @@ impl PackageInfo {
     }
 }
 
-/// Compiles and links. Slow; to be called where blocking is allowed.
+/// Compiles and links; of a script, its interpreter, unless that is compiled already. Slow; to be called where blocking
+/// is allowed.
 pub(crate) fn compile_plugin(
     engine: &ComponentEngine,
     cache: &CodeCache,
     linker: &Linker<InstanceState>,
     package: Package,
+    interpreter: Option<Arc<Interpreter>>,
 ) -> Result<(PackageInfo, InstancePre<InstanceState>, ExportIndices), PackageError> {
-    let plugin = package.manifest.name.clone();
-    let load = |error: wasmtime::Error| PackageError::Load { plugin: plugin.clone(), reason: one_line(&error) };
     debug_assert_eq!(package.manifest.kind, Kind::Plugin, "adapters are compiled elsewhere");
-    let component = cache.compile(engine, &package.digest, &package.bytes).map_err(load)?;
-    let pre = linker.instantiate_pre(&component).map_err(load)?;
+    let Package { manifest, content, digest, bundled, folder } = package;
+    let load = |error: wasmtime::Error| PackageError::Load { plugin: manifest.name.clone(), reason: one_line(&error) };
+    let pre = match (content, interpreter) {
+        (Content::Component(bytes), _) => {
+            let component = cache.compile(engine, &digest, &bytes).map_err(load)?;
+            linker.instantiate_pre(&component)
+        }
+        (Content::Script(script), Some(interpreter)) => {
+            let component = interpreter.compiled(engine, cache)?;
+            let linker = script.link(&manifest, linker).map_err(load)?;
+            linker.instantiate_pre(component)
+        }
+        (Content::Script(script), None) => return Err(script.no_interpreter(&manifest.name)),
+    };
+    let pre = pre.map_err(load)?;
     let indices = ExportIndices::new(&pre).map_err(load)?;
-    let Package { manifest, digest, bundled, folder, .. } = package;
     Ok((PackageInfo { manifest, digest, bundled, folder }, pre, indices))
+}
+
+/// Compiles a component that is linked later, or elsewhere.
+pub(crate) fn compile_only(
+    engine: &ComponentEngine,
+    cache: &CodeCache,
+    package: Package,
+) -> Result<(PackageInfo, Component), PackageError> {
+    let Package { manifest, content, digest, bundled, folder } = package;
+    let load = |reason: String| PackageError::Load { plugin: manifest.name.clone(), reason };
+    let Content::Component(bytes) = content else { return Err(load("it is a script, not a component".into())) };
+    let component = cache.compile(engine, &digest, &bytes).map_err(|error| load(one_line(&error)))?;
+    Ok((PackageInfo { manifest, digest, bundled, folder }, component))
 }
 
 /// An engine's error with its causes, on one line.

@@ -27,8 +27,9 @@ use crate::cache::CodeCache;
 use crate::engine::ComponentEngine;
 use crate::grants::GrantTable;
 use crate::instance::{self, InstanceState};
-use crate::manifest::{CAPABILITIES, is_capability};
-use crate::package::{self, Bundled, Origin, Package, Prepared};
+use crate::manifest::{CAPABILITIES, Code, is_capability};
+use crate::package::{self, Bundled, Content, Origin, Package, Prepared};
+use crate::script::InterpreterShelf;
 use crate::services::Services;
 use crate::slot::core::SlotCore;
 use crate::slot::generation::{Seat, describe};
@@ -70,6 +71,7 @@ struct Inner {
     linker: Linker<InstanceState>,
     services: Arc<Services>,
     adapters: Arc<AdapterShelf>,
+    interpreters: InterpreterShelf,
     slots: RwLock<BTreeMap<String, Slot>>,
     /// Packages that do not run: refused ones with the reason, and those that were unloaded.
     idle: Mutex<BTreeMap<String, PluginStatus>>,
@@ -121,6 +123,7 @@ impl Runtime {
             cache: Arc::new(CodeCache::open(parts.cache)?),
             linker: instance::linker(&engine).map_err(RuntimeError::Engine)?,
             adapters: Arc::new(adapters.map_err(RuntimeError::Engine)?),
+            interpreters: InterpreterShelf::default(),
             engine,
             services,
             slots: RwLock::default(),
@@ -150,9 +153,11 @@ impl Runtime {
     /// held up by it.
     pub async fn load_all(&self) {
         install::recover(&self.inner.plugins);
-        // What came with homed first: nobody takes its names before it is there.
+        // What came with homed first: nobody takes its names before it is there. Scripts last: what runs them may be an
+        // installed package.
+        let is_script = |origin: &Origin| origin.manifest().is_ok_and(|it| matches!(it.code, Code::Script(_)));
         let mut packages: Vec<_> = self.inner.packages().into_iter().collect();
-        packages.sort_by_key(|(_, origin)| matches!(origin, Origin::Installed(_)));
+        packages.sort_by_cached_key(|(_, origin)| (is_script(origin), matches!(origin, Origin::Installed(_))));
         for (name, origin) in packages {
             let _turn = self.inner.turn(&name).await;
             if let Err(error) = self.inner.load(&origin, Haste::default()).await {
@@ -296,17 +301,29 @@ impl Inner {
     /// Runs a package: in its slot, if it has one, else in a new one.
     async fn run(&self, package: Package, haste: Haste) -> Result<(), PackageError> {
         let name = package.manifest.name.clone();
-        if package.manifest.kind == Kind::Adapter {
-            if self.slot(&name).is_some() {
-                let reason = "a plugin of this name runs; unload it before an adapter takes its name".to_owned();
-                return Err(PackageError::Load { plugin: name, reason });
-            }
+        let (is_adapter, is_interpreter) =
+            (package.manifest.kind == Kind::Adapter, package.manifest.interprets.is_some());
+        let others = [
+            (!is_adapter && self.adapters.descriptor(&name).is_some(), "an adapter"),
+            (!is_interpreter && self.interpreters.holds(&name), "an interpreter"),
+            ((is_adapter || is_interpreter) && self.slot(&name).is_some(), "a plugin"),
+        ];
+        if let Some((_, other)) = others.iter().find(|(taken, _)| *taken) {
+            let reason = format!("{other} of this name is loaded; unload it before something else takes its name");
+            return Err(PackageError::Load { plugin: name, reason });
+        }
+        if is_adapter {
             self.adapters.load(&self.cache, package).await?;
+        } else if is_interpreter {
+            // It is read again when the first script needs it.
+            let origin = match &package.folder {
+                Some(folder) => Origin::Installed(folder.clone()),
+                None => self
+                    .find(&name)
+                    .map_err(|lost| PackageError::Load { plugin: name.clone(), reason: lost.to_string() })?,
+            };
+            self.interpreters.load(origin, package)?;
         } else {
-            if self.adapters.descriptor(&name).is_some() {
-                let reason = "an adapter of this name is loaded; unload it before a plugin takes its name".to_owned();
-                return Err(PackageError::Load { plugin: name, reason });
-            }
             self.load_plugin(package, haste).await?;
         }
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).remove(&name);
@@ -377,7 +394,11 @@ impl Inner {
     async fn prepare(&self, seat: &Seat, package: Package) -> Result<Prepared, PackageError> {
         let plugin = package.manifest.name.clone();
         let (engine, cache, linker) = (self.engine.clone(), Arc::clone(&self.cache), self.linker.clone());
-        let compile = move || package::compile_plugin(&engine, &cache, &linker, package);
+        let interpreter = match &package.content {
+            Content::Script(script) => self.interpreters.find(script),
+            Content::Component(_) => None,
+        };
+        let compile = move || package::compile_plugin(&engine, &cache, &linker, package, interpreter);
         let (package, pre, indices) = package::in_background(&plugin, compile).await?;
         let descriptor = describe(seat, &package.manifest, &pre, &indices).await;
         let descriptor = descriptor.map_err(|reason| PackageError::Descriptor { plugin, reason })?;
@@ -419,6 +440,7 @@ impl Inner {
         let mut all: Vec<_> =
             self.slots.read().unwrap_or_else(PoisonError::into_inner).values().map(Slot::status).collect();
         all.extend(self.adapters.status());
+        all.extend(self.interpreters.status());
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         for status in idle.values() {
             if !all.iter().any(|running| running.name == status.name) {

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
 
+pub use crate::templates::Language;
+
 /// Talks to `homed`. Without a command it is a chat.
 #[derive(Debug, Parser)]
 #[command(name = "waiter", version)]
@@ -114,6 +116,26 @@ pub enum Tools {
 pub enum Plugin {
     /// List all plugins, and what lies in the folder of packages
     List,
+    /// Make a project for a plugin of your own, in a folder of its name
+    New {
+        /// What to call the plugin
+        name: String,
+        /// The language to write it in
+        #[arg(long, value_enum)]
+        lang: Language,
+        /// The source tree of HomeAgent [default: the one around this folder or this program]
+        #[arg(long, value_name = "DIR")]
+        source: Option<PathBuf>,
+    },
+    /// Put a plugin's files into one, a tar archive
+    Pack {
+        /// The folder that is the plugin
+        #[arg(default_value = ".")]
+        folder: PathBuf,
+        /// The file to write [default: NAME-VERSION.tar, here]
+        #[arg(long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
     /// Tell where packages are looked for, and what became of each that lies there
     Folders,
     /// Copy a package into the data folder and load it

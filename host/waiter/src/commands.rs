@@ -8,11 +8,11 @@ use jiff::tz::TimeZone;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::args::{Adapter, Agent, Args, Command, NewSource, Plugin, Runs, Settings, Source, Tools};
+use crate::args::{Adapter, Agent, Args, Command, Language, NewSource, Plugin, Runs, Settings, Source, Tools};
 use crate::client::{Client, part, read};
 use crate::failure::Failure;
 use crate::plain::{plain, plain_json};
-use crate::{chat, complain, print, show, stdin};
+use crate::{chat, complain, pack, print, show, stdin, templates};
 
 const FAILED: u8 = 1;
 
@@ -183,6 +183,8 @@ impl Desk {
                 let wait = wait.map_or_else(String::new, |seconds| format!("&wait={seconds}"));
                 format!("{}/reload?force={force}{wait}", part(&name))
             }
+            Plugin::New { name, lang, source } => return self.new_plugin(&name, lang, source.as_deref()),
+            Plugin::Pack { folder, output } => return self.pack_plugin(&folder, output),
             Plugin::Load { name } => format!("{}/load", part(&name)),
             Plugin::Unload { name } => format!("{}/unload", part(&name)),
             Plugin::Grant { name, capability } => {
@@ -194,6 +196,25 @@ impl Desk {
         };
         let answer = self.client.post(&format!("plugins/{path}"), "").await?;
         self.answer(&answer, show::plugins::one)
+    }
+
+    /// Needs no daemon.
+    fn new_plugin(&self, name: &str, language: Language, source: Option<&Path>) -> Result<u8, Failure> {
+        let folder = templates::create(Path::new("."), name, language, source)?;
+        let said = json!({ "folder": folder, "build": language.command() });
+        self.answer(&said.to_string(), |_| {
+            let build = language.command().map_or_else(String::new, |command| format!("; build it there: {command}"));
+            Ok(format!("{name} is a plugin in the folder {name}{build}\n"))
+        })
+    }
+
+    /// Needs no daemon.
+    fn pack_plugin(&self, folder: &Path, output: Option<PathBuf>) -> Result<u8, Failure> {
+        let packed = pack::pack(folder, output)?;
+        let said = json!({ "file": packed.file, "files": packed.names });
+        self.answer(&said.to_string(), |_| {
+            Ok(format!("{} holds {}\n", packed.file.display(), plain(&packed.names.join(", "))))
+        })
     }
 
     async fn source(&self, command: Source) -> Result<u8, Failure> {

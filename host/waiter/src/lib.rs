@@ -7,10 +7,12 @@ mod chat;
 mod client;
 mod commands;
 mod failure;
+mod pack;
 mod plain;
 mod show;
 mod stdin;
 mod table;
+mod templates;
 mod terminal;
 
 use std::io::Write;

@@ -21,15 +21,14 @@ const OUTER: [&str; 9] = [
     "RUSTDOCFLAGS",
 ];
 
-/// Compiles the components in these folders (relative to the workspace), each a package named as its folder with
-/// `prefix` before it, and writes `components.rs` into the script's output folder:
+/// Compiles the components in these folders (relative to the workspace), each with the name of its package, and writes `components.rs` into the script's output folder:
 /// `&[("<folder name>", include_str!(<plugin.toml>), include_bytes!(<component>)), ...]`.
 ///
 /// # Panics
 /// When the build fails; cargo shows the panic's text as the reason.
-pub fn build(workspace: &Path, folders: &[PathBuf], prefix: &str) {
-    let packages: Vec<String> = folders.iter().map(|folder| format!("{prefix}{}", name(folder))).collect();
-    rerun_on_sources(workspace, folders);
+pub fn build(workspace: &Path, components: &[(PathBuf, String)]) {
+    let (folders, packages): (Vec<_>, Vec<_>) = components.iter().cloned().unzip();
+    rerun_on_sources(workspace, &folders);
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     // OUT_DIR is <target>/<profile>/build/<package>-<hash>/out.
     let target = out.ancestors().nth(4).expect("OUT_DIR lies in a target folder").join("components");

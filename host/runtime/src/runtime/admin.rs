@@ -28,7 +28,7 @@ impl Inner {
                 stop(&slot).await;
                 Some(slot.status())
             }
-            None => self.adapters.unload(name),
+            None => self.adapters.unload(name).or_else(|| self.interpreters.unload(name)),
         };
         if ended.is_some() {
             self.services.settings.withdraw_plugin(name);

@@ -199,7 +199,10 @@ impl Inner {
         let name = &package.manifest.name;
         match self.slot(name) {
             Some(slot) => slot.package().is_as(package),
-            None => self.adapters.package(name).is_some_and(|running| running.is_as(package)),
+            None => {
+                let running = self.adapters.package(name).or_else(|| self.interpreters.package(name));
+                running.is_some_and(|running| running.is_as(package))
+            }
         }
     }
 

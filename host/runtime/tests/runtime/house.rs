@@ -1,7 +1,7 @@
 //! A runtime in a folder of its own.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use async_trait::async_trait;
 use homeagent_runtime::{Bundled, Parts, Runtime};
@@ -76,6 +76,23 @@ pub(crate) fn empty() -> House {
 
 pub(crate) fn with_bundled(bundled: Vec<Bundled>) -> House {
     let folder = tempfile::tempdir().expect("a folder");
+    let cache = folder.path().join("cache");
+    with_cache(folder, cache, bundled)
+}
+
+/// A runtime with these packages, whose compiled code all tests share: an interpreter takes seconds to compile.
+pub(crate) fn with_interpreters(bundled: Vec<Bundled>) -> House {
+    static CACHE: OnceLock<TempDir> = OnceLock::new();
+    let cache = CACHE.get_or_init(|| {
+        let folder = tempfile::tempdir().expect("a folder");
+        // One key for all runtimes, before two of them make one each.
+        std::fs::write(folder.path().join("key"), [7; 32]).expect("the folder takes files");
+        folder
+    });
+    with_cache(tempfile::tempdir().expect("a folder"), cache.path().to_owned(), bundled)
+}
+
+fn with_cache(folder: TempDir, cache: PathBuf, bundled: Vec<Bundled>) -> House {
     let database = Database::open(folder.path().join("homeagent.db")).expect("a new database");
     let secrets = Secrets::open(&database, folder.path()).expect("new secrets");
     let settings = Settings::open(&database, &secrets).expect("new settings");
@@ -85,7 +102,7 @@ pub(crate) fn with_bundled(bundled: Vec<Bundled>) -> House {
         secrets: secrets.clone(),
         bundled,
         plugins: folder.path().join("plugins"),
-        cache: folder.path().join("cache"),
+        cache,
     };
     let runtime = Runtime::new(parts).expect("the runtime starts");
     let mind = Arc::new(FakeMind::default());

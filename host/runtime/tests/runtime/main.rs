@@ -4,6 +4,7 @@ mod calls;
 mod connections;
 mod house;
 mod install;
+mod languages;
 mod packages;
 mod reload;
 mod swap;

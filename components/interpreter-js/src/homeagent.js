@@ -1,0 +1,190 @@
+// The module `homeagent`: what a script says of itself, and what it asks of the host.
+
+const { __now: now, __wait: wait } = globalThis;
+delete globalThis.__now;
+delete globalThis.__wait;
+
+/** An error of one of the contract's kinds: `invalid`, `not-found`, `denied`, `busy`, `retryable`, `other`. */
+export class HostError extends Error {
+  constructor(kind, message) {
+    super(message);
+    this.name = "HostError";
+    this.kind = kind;
+  }
+}
+
+// The host ------------------------------------------------------------------------------------------------------------
+
+function opened(answer) {
+  const { ok, kind, message } = JSON.parse(answer);
+  if (kind !== undefined) throw new HostError(kind, message);
+  return ok;
+}
+
+function written(value) {
+  return JSON.stringify(value === undefined ? null : value);
+}
+
+function ask(name, argument) {
+  return opened(now(name, written(argument)));
+}
+
+const waiting = new Map();
+let lastRequest = 0;
+
+function request(name, argument) {
+  return new Promise((resolve, reject) => {
+    const id = ++lastRequest;
+    waiting.set(id, { resolve, reject });
+    wait(id, name, written(argument));
+  });
+}
+
+export const setting = (key) => ask("setting", key);
+export const setSetting = (key, value) => ask("set-setting", { key, value });
+export const publish = (topic, payload = null) => ask("publish", { topic, payload });
+
+/** The value that the tool returned. */
+export async function callTool(name, args, cause) {
+  return (await request("call-tool", { name, arguments: args ?? {}, cause })).value;
+}
+
+export const submit = (submission) => request("submit", submission);
+export const interrupt = (submission) => request("interrupt", submission);
+export const stopTurn = (submission) => request("stop-turn", submission);
+
+const writer = (level) => (...parts) =>
+  ask("log", { level, message: parts.map((it) => (typeof it === "string" ? it : written(it) ?? String(it))).join(" ") });
+export const log = {
+  trace: writer("trace"),
+  debug: writer("debug"),
+  info: writer("info"),
+  warn: writer("warn"),
+  error: writer("error"),
+};
+globalThis.console = { ...log, log: log.info };
+
+// What the script offers -----------------------------------------------------------------------------------------------
+
+let line = "";
+let tools = new Map();
+const stages = new Map();
+const channels = new Map();
+const subscriptions = [];
+const hooks = {};
+
+function add(all, definition, name, handler) {
+  if (typeof definition?.[name] !== "string") throw new TypeError(`\`${name}\` has to be a text`);
+  if (typeof definition[handler] !== "function") throw new TypeError(`\`${handler}\` has to be a function`);
+  if (all.has(definition[name])) throw new TypeError(`\`${definition[name]}\` is there already`);
+  all.set(definition[name], definition);
+}
+
+/** One line for people. */
+export const summary = (text) => void (line = text);
+export const tool = (definition) => add(tools, definition, "name", "call");
+export const stage = (definition) => add(stages, definition, "stage", "run");
+export const channel = (definition) => add(channels, definition, "name", "deliver");
+
+/** Receives the events of a topic; a last `*` matches any rest. */
+export function on(topic, handler) {
+  if (typeof topic !== "string" || typeof handler !== "function") throw new TypeError("a topic and a function are expected");
+  subscriptions.push({ topic, handler });
+}
+
+/** Replaces all tools while the plugin runs. */
+export async function replaceTools(definitions) {
+  const all = new Map();
+  for (const definition of definitions) add(all, definition, "name", "call");
+  await request("replace-tools", told(all));
+  tools = all;
+}
+
+export const started = (handler) => void (hooks.start = handler);
+export const selfCheck = (handler) => void (hooks.selfCheck = handler);
+export const activated = (handler) => void (hooks.activated = handler);
+export const stopped = (handler) => void (hooks.stop = handler);
+
+class Failed {
+  constructor(value) {
+    this.value = value;
+  }
+}
+
+/** A result that says that the tool did not succeed. */
+export const failed = (value) => new Failed(value);
+
+// Calls of the host ----------------------------------------------------------------------------------------------------
+
+// JSON leaves functions out, so a definition is told without its handlers.
+const told = (definitions) => [...definitions.values()];
+
+function matches(topic, pattern) {
+  return pattern.endsWith("*") ? topic.startsWith(pattern.slice(0, -1)) : topic === pattern;
+}
+
+// A script with one channel serves it whatever the host calls it.
+function channelOf(conversation) {
+  return channels.get(conversation.channel) ?? channels.values().next().value;
+}
+
+const calls = {
+  describe: () => ({
+    summary: line,
+    tools: told(tools),
+    stages: told(stages),
+    channels: told(channels),
+    events: subscriptions.map(({ topic }) => topic),
+  }),
+  start: ({ resumed }) => hooks.start?.(resumed),
+  "self-check": () => hooks.selfCheck?.(),
+  activated: () => hooks.activated?.(),
+  stop: () => hooks.stop?.(),
+  async tool({ name, arguments: args, cause }) {
+    const found = tools.get(name);
+    if (!found) throw new HostError("not-found", `there is no tool \`${name}\` here`);
+    const result = await found.call(args, cause);
+    return result instanceof Failed ? { value: result.value, failed: true } : { value: result };
+  },
+  stage: (context) => stages.get(context.stage).run(context),
+  async event(event) {
+    for (const { topic, handler } of subscriptions) if (matches(event.topic, topic)) await handler(event);
+  },
+  deliver: ({ output, cause }) => channelOf(output.conversation).deliver(output, cause),
+  show: (deltas) => (deltas.length > 0 ? channelOf(deltas[0].conversation)?.show?.(deltas) : undefined),
+};
+
+// What was thrown, and where in the script's files.
+function raised(error) {
+  if (error instanceof HostError) return { kind: error.kind, message: error.message };
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  const place = /([^\s()]+\.js):(\d+)/.exec(error?.stack ?? "");
+  return { kind: "other", message: place ? `${place[1]}:${place[2]}: ${text}` : text };
+}
+
+const outcomes = new Map();
+
+globalThis.__side = {
+  serve(id, what, argument) {
+    const run = async () => calls[what](JSON.parse(argument));
+    run().then(
+      (value) => outcomes.set(id, written({ ok: value })),
+      (error) => outcomes.set(id, written(raised(error))),
+    ).catch((error) => outcomes.set(id, written(raised(error))));
+  },
+  outcome(id) {
+    const outcome = outcomes.get(id);
+    outcomes.delete(id);
+    return outcome;
+  },
+  answer(id, answer) {
+    const { resolve, reject } = waiting.get(id);
+    waiting.delete(id);
+    try {
+      resolve(opened(answer));
+    } catch (error) {
+      reject(error);
+    }
+  },
+  raised: (error) => raised(error).message,
+};

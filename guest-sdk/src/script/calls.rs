@@ -1,0 +1,84 @@
+//! The contract's exports as calls of the script.
+
+use serde_json::{Value, json};
+
+use super::{Interpreter, Scripted, call_at_once, host_functions, incoming, loaded, outgoing, read};
+use crate::{
+    Arguments, Cause, Channel, Delta, Descriptor, Error, Event, Events, Output, Patch, Plugin, Receipt, StageContext,
+    Stages, ToolOutput, Tools, log,
+};
+
+impl<I: Interpreter> Plugin for Scripted<I> {
+    fn describe() -> Descriptor {
+        let program = read();
+        let described = call_at_once::<I>("describe", Value::Null);
+        let descriptor = described.and_then(|value| incoming::descriptor(&program, value));
+        descriptor.unwrap_or_else(|error| {
+            // There is no other way to say it: the host reports what stood on the standard error when a call traps.
+            eprintln!("{}", error.message());
+            std::process::abort()
+        })
+    }
+
+    async fn start(resumed: bool) -> Result<(), Error> {
+        loaded::<I>()?.call("start", json!({ "resumed": resumed })).await.map(drop)
+    }
+
+    async fn self_check() -> Result<(), Error> {
+        loaded::<I>()?.call("self-check", Value::Null).await.map(drop)
+    }
+
+    async fn activated() {
+        note(call::<I>("activated", Value::Null).await);
+    }
+
+    async fn stop() {
+        note(call::<I>("stop", Value::Null).await);
+    }
+}
+
+impl<I: Interpreter> Tools for Scripted<I> {
+    async fn call(name: &str, arguments: Arguments, cause: Cause) -> Result<ToolOutput, Error> {
+        let arguments: Value = arguments.parse()?;
+        let lent = host_functions::lend(cause);
+        let argument = json!({ "name": name, "arguments": arguments, "cause": lent.json() });
+        incoming::tool_output(call::<I>("tool", argument).await?)
+    }
+}
+
+impl<I: Interpreter> Stages for Scripted<I> {
+    async fn run(context: StageContext) -> Result<Vec<Patch>, Error> {
+        let lent = host_functions::lend(context.cause.clone());
+        incoming::patches(call::<I>("stage", outgoing::stage_context(&context, lent.json())).await?)
+    }
+}
+
+impl<I: Interpreter> Events for Scripted<I> {
+    async fn on_event(event: Event) {
+        let lent = host_functions::lend(event.cause.clone());
+        note(call::<I>("event", outgoing::event(&event, lent.json())).await);
+    }
+}
+
+impl<I: Interpreter> Channel for Scripted<I> {
+    async fn deliver(output: Output, cause: Cause) -> Result<Receipt, Error> {
+        let lent = host_functions::lend(cause);
+        let argument = json!({ "output": outgoing::output(&output), "cause": lent.json() });
+        incoming::receipt(call::<I>("deliver", argument).await?)
+    }
+
+    async fn show(deltas: Vec<Delta>) {
+        note(call::<I>("show", deltas.iter().map(outgoing::delta).collect()).await);
+    }
+}
+
+async fn call<I: Interpreter>(what: &'static str, argument: Value) -> Result<Value, Error> {
+    loaded::<I>()?.call(what, argument).await
+}
+
+/// Writes a failure that nobody waits for into the log.
+fn note(outcome: Result<Value, Error>) {
+    if let Err(error) = outcome {
+        log::error(error.message());
+    }
+}
