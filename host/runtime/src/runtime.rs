@@ -7,7 +7,7 @@ mod watch;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
@@ -240,6 +240,10 @@ impl Inner {
             match packages.get(&name) {
                 // A folder that can't be read takes nobody's place; it is listed beside, and refused with its reason.
                 Some(_) if !readable => drop(packages.insert(format!("{folder_name} (folder)"), origin)),
+                // Whatever is laid beside it, what runs keeps its place, and the grants that go with it.
+                Some(Origin::Installed(_)) if self.slot_folder(&name).as_deref() == Some(folder.as_path()) => {
+                    packages.insert(name, origin);
+                }
                 Some(Origin::Installed(first)) => {
                     let (first, second) = (first.display().to_string(), folder.display().to_string());
                     tracing::error!(plugin = %name, first, second, "two folders hold this plugin; the first counts");
@@ -252,6 +256,11 @@ impl Inner {
             }
         }
         packages
+    }
+
+    /// The folder that a plugin runs from.
+    fn slot_folder(&self, name: &str) -> Option<PathBuf> {
+        self.slot(name).and_then(|slot| slot.status().folder).map(PathBuf::from)
     }
 
     fn find(&self, name: &str) -> Result<Origin, CallError> {
@@ -441,7 +450,9 @@ impl Inner {
             self.slots.read().unwrap_or_else(PoisonError::into_inner).values().map(Slot::status).collect();
         all.extend(self.adapters.status());
         all.extend(self.interpreters.status());
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        // A package whose folder is gone is none any more.
+        idle.retain(|_, status| status.folder.as_ref().is_none_or(|folder| Path::new(folder).exists()));
         for status in idle.values() {
             if !all.iter().any(|running| running.name == status.name) {
                 all.push(status.clone());

@@ -10,6 +10,7 @@ use homeagent_types::ports::{Haste, PluginStatus, Removed};
 use super::{Inner, refused};
 use crate::PackageError;
 use crate::package::{self, Origin};
+use crate::slot::Slot;
 
 /// Folders that an installation makes beside the packages. They begin with a dot, so that nobody takes them for packages.
 enum Beside {
@@ -49,8 +50,9 @@ impl Inner {
         let name = manifest.name;
         let _turn = self.turn(&name).await;
         let place = match self.packages().remove(&name) {
-            Some(Origin::Installed(folder)) => folder,
-            _ => self.plugins.join(&name),
+            // One that is broken is to be replaced, but a folder without a manifest never was a package.
+            Some(Origin::Installed(folder)) if folder.join("plugin.toml").exists() => folder,
+            _ => self.free_place(&name)?,
         };
         if fs::canonicalize(from).is_ok_and(|from| fs::canonicalize(&place).is_ok_and(|place| place == from)) {
             return Err(CallError::Invalid(format!("{name} is installed there; waiter plugin reload {name} loads it")));
@@ -58,6 +60,46 @@ impl Inner {
         self.put(from, &place, &name).await?;
         tracing::info!(plugin = %name, from = %from.display(), "installed");
         self.status(&name)
+    }
+
+    /// Where a package goes that is not there yet. What lies there already is somebody else's.
+    fn free_place(&self, name: &str) -> Result<PathBuf, CallError> {
+        let place = self.plugins.join(name);
+        if fs::symlink_metadata(&place).is_err() {
+            return Ok(place);
+        }
+        let what = match Origin::Installed(place.clone()).manifest() {
+            Ok(manifest) => format!("the plugin {}", manifest.name),
+            Err(_) => "something that is no package".to_owned(),
+        };
+        let place = place.display();
+        Err(CallError::Conflict(format!("{place} holds {what}; move it out of the way, then install {name} again")))
+    }
+
+    /// The plugin that runs from a folder.
+    fn runs_from(&self, folder: &Path) -> Option<String> {
+        let folder = folder.display().to_string();
+        let running = self.slots.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        running.values().map(Slot::status).find(|status| status.folder.as_ref() == Some(&folder)).map(|it| it.name)
+    }
+
+    /// The folder of an installed plugin; nothing where it is gone, or holds another one by now, and the plugin is still
+    /// known.
+    fn folder_of(&self, name: &str) -> Result<Option<PathBuf>, CallError> {
+        let holds = |folder: &Path| match Origin::Installed(folder.to_owned()).manifest() {
+            Ok(manifest) => manifest.name == name,
+            Err(_) => folder.exists(),
+        };
+        let known = self.list().into_iter().find(|status| status.name == name);
+        if let Some(folder) = known.and_then(|status| status.folder).map(PathBuf::from) {
+            return Ok(Some(folder).filter(|folder| holds(folder)));
+        }
+        match self.find(name)? {
+            Origin::Installed(folder) => Ok(Some(folder)),
+            Origin::Bundled(_) => Err(CallError::Invalid(format!(
+                "{name} came with homed and can't be removed; waiter plugin unload {name} stops it"
+            ))),
+        }
     }
 
     /// Puts a copy of a package into its place and loads it; on failure the place is as it was.
@@ -95,28 +137,34 @@ impl Inner {
 
     /// Ends an installed plugin and deletes its package and its grants.
     pub(super) async fn remove(&self, name: &str) -> Result<Removed, CallError> {
-        let Origin::Installed(_) = self.find(name)? else {
-            return Err(CallError::Invalid(format!(
-                "{name} came with homed and can't be removed; waiter plugin unload {name} stops it"
-            )));
-        };
+        self.folder_of(name)?;
         let _turn = self.interrupt(name).await;
         // Again, for it may have been removed before it was this one's turn.
-        let Origin::Installed(folder) = self.find(name)? else {
-            return Err(CallError::NotFound(format!("the plugin {name} has been removed already")));
-        };
+        let folder = self.folder_of(name)?;
+        if let Some(folder) = &folder
+            && let Some(other) = self.runs_from(folder).filter(|other| other != name)
+        {
+            let folder = folder.display();
+            return Err(CallError::Conflict(format!(
+                "{other} runs from {folder}; waiter plugin remove {other} ends it"
+            )));
+        }
         self.end(name).await;
         self.idle.lock().unwrap_or_else(std::sync::PoisonError::into_inner).remove(name);
-        // First out of its place, at once, so that half of it is never found there.
-        let removed = Beside::Removed.of(&folder);
-        delete(&removed).and_then(|()| fs::rename(&folder, &removed)).map_err(|error| not_written(&folder, &error))?;
-        tidy(&removed);
+        if let Some(folder) = &folder {
+            // First out of its place, at once, so that half of it is never found there.
+            let removed = Beside::Removed.of(folder);
+            delete(&removed)
+                .and_then(|()| fs::rename(folder, &removed))
+                .map_err(|error| not_written(folder, &error))?;
+            tidy(&removed);
+        }
         // A later plugin of this name is another one, and nobody allowed it anything.
         let (grants, plugin) = (self.services.grants.clone(), name.to_owned());
         let forgotten = tokio::task::spawn_blocking(move || grants.forget(&plugin)).await;
         let forgotten = forgotten.map_err(|lost| CallError::Other(lost.to_string()))?;
         forgotten.map_err(|error| CallError::NotStored(error.to_string()))?;
-        tracing::info!(plugin = %name, folder = %folder.display(), "removed");
+        tracing::info!(plugin = %name, folder = ?folder, "removed");
         let bundled = match self.packages().remove(name) {
             Some(origin) => {
                 self.load(&origin, Haste::default()).await.map_err(|error| refused(&error))?;

@@ -153,6 +153,7 @@ impl Inner {
         }
         let package = match package {
             Ok(package) => package,
+            Err(_) if self.is_off(&name) => return Noticed::Done,
             Err(error) => {
                 self.report(&name, &origin, &error);
                 return Noticed::Done;

@@ -152,3 +152,63 @@ async fn an_installation_that_a_crash_cut_off_leaves_the_package_before() {
     assert_eq!(house.status("counter").version, "1.0.0");
     assert_eq!(laid(&house), ["counter", "ledger"]);
 }
+
+#[tokio::test]
+async fn what_lies_where_a_package_would_go_is_left_alone() {
+    let house = house::with(&[]).await;
+    house.install("echo", "ledger");
+    house.runtime.reload("echo", homeagent_types::ports::Haste::default()).await.expect("echo is good");
+    let refused = install(&house, "ledger-one").await.expect_err("its place is taken").to_string();
+    assert!(refused.contains("holds the plugin echo") && refused.contains("out of the way"), "{refused}");
+    fs::create_dir_all(house.plugins().join("upper")).expect("a folder");
+    fs::write(house.plugins().join("upper/notes"), "mine").expect("a file");
+    let refused = install(&house, "upper").await.expect_err("its place is taken").to_string();
+    assert!(refused.contains("something that is no package"), "{refused}");
+    assert!(house.plugins().join("ledger/plugin.toml").exists() && house.plugins().join("upper/notes").exists());
+    assert_eq!(laid(&house), ["ledger", "upper"]);
+}
+
+#[tokio::test]
+async fn a_plugin_without_its_folder_can_be_removed_with_its_grants() {
+    let house = house::empty();
+    install(&house, "echo").await.expect("the package is good");
+    house.grant_all().await;
+    fs::remove_dir_all(house.plugins().join("echo")).expect("it is there");
+    assert_eq!(house.state("echo"), "live", "it runs on");
+    house.runtime.remove("echo").await.expect("it is known");
+    assert_eq!(house.state("echo"), "");
+    let again = install(&house, "echo").await.expect("the package is good");
+    assert_eq!(again.missing, ["tools"], "a later one is another");
+
+    house.runtime.unload("echo").await.expect("it runs");
+    fs::remove_dir_all(house.plugins().join("echo")).expect("it is there");
+    assert_eq!(house.state("echo"), "", "what is gone and does not run is not listed");
+}
+
+#[tokio::test]
+async fn a_folder_that_took_another_name_is_not_deleted_under_who_runs_from_it() {
+    let house = house::empty();
+    install(&house, "echo").await.expect("the package is good");
+    let manifest = house.plugins().join("echo/plugin.toml");
+    let renamed = fs::read_to_string(&manifest).expect("it is there").replace("\"echo\"", "\"renamed\"");
+    fs::write(&manifest, renamed).expect("it can be written");
+    let refused = house.runtime.remove("renamed").await.expect_err("echo runs from it").to_string();
+    assert!(refused.contains("echo runs from"), "{refused}");
+    house.runtime.remove("echo").await.expect("it runs");
+    assert_eq!(house.state("echo"), "");
+    assert_eq!(laid(&house), ["echo"], "the folder is the other's now");
+}
+
+#[tokio::test]
+async fn a_folder_laid_beside_takes_no_place_from_what_runs() {
+    let house = house::empty();
+    install(&house, "echo").await.expect("the package is good");
+    house.grant_all().await;
+    house.install("upper", "aaa");
+    let manifest = house.plugins().join("aaa/plugin.toml");
+    let other = fs::read_to_string(&manifest).expect("it is there").replace("\"upper\"", "\"echo\"");
+    fs::write(&manifest, other).expect("it can be written");
+    let status = house.runtime.reload("echo", homeagent_types::ports::Haste::default()).await.expect("reloads");
+    assert_eq!(status.folder, Some(house.plugins().join("echo").display().to_string()));
+    assert_eq!(house.call("echo", "echo", "{}").await, Ok("{}".into()));
+}

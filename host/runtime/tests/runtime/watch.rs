@@ -129,6 +129,14 @@ async fn what_is_switched_off_stays_off() {
     house.install("ledger-two", "ledger");
     house.look_round("7").await;
     assert_eq!(house.state("ledger"), "unloaded");
+    // Also when its package is broken for a while.
+    let manifest = house.plugins().join("ledger/plugin.toml");
+    let good = fs::read(&manifest).expect("it is there");
+    in_place(&manifest, b"[plugin");
+    house.look_round("8").await;
+    in_place(&manifest, &good);
+    house.look_round("9").await;
+    assert_eq!(house.state("ledger"), "unloaded");
 }
 
 #[tokio::test]
