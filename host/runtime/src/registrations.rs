@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use homeagent_types::stage::{FailurePolicy, Scope};
-use homeagent_types::{Descriptor, Offer, Offers, ToolDefinition};
+use homeagent_types::{Descriptor, Effect, Offer, Offers, ToolDefinition};
 
 use crate::grants::GrantTable;
 
@@ -107,6 +107,13 @@ impl Registrations {
         slots.get(slot).map(|it| it.descriptor.tools.iter().map(|tool| tool.name.clone()).collect()).unwrap_or_default()
     }
 
+    /// What a tool does to the world: the most there is, where the slot does not offer it.
+    pub(crate) fn effect(&self, slot: &str, tool: &str) -> Effect {
+        let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = slots.get(slot).and_then(|it| it.descriptor.tools.iter().find(|known| known.name == tool));
+        known.map_or(Effect::World, |tool| tool.effect)
+    }
+
     fn publish(&self, slots: &BTreeMap<String, Registered>) {
         let mut offers = Offers::default();
         for (slot, registered) in slots {
@@ -156,7 +163,7 @@ fn check_names(slots: &BTreeMap<String, Registered>, slot: &str, wanted: &Descri
 
 #[cfg(test)]
 mod tests {
-    use homeagent_types::{ChannelDefinition, Effect, OutputCapabilities};
+    use homeagent_types::{ChannelDefinition, OutputCapabilities};
 
     use super::*;
 

@@ -474,8 +474,8 @@ impl Plugins for Runtime {
     async fn call_tool(&self, plugin: &str, name: &str, args: String, cause: Cause) -> Result<ToolOutput, CallError> {
         let slot = self.inner.running(plugin)?;
         slot.core.allow("tools", format!("running its tool {name}"))?;
-        let name = name.to_owned();
-        slot.call(deadline(&cause), |reply| Work::Tool { name, args, cause, reply }).await
+        let (name, effect) = (name.to_owned(), self.inner.services.registrations.effect(plugin, name));
+        slot.call(deadline(&cause), |reply| Work::Tool { name, effect, args, cause, reply }).await
     }
 
     async fn run_stage(&self, plugin: &str, context: StageContext) -> Result<Vec<Patch>, CallError> {

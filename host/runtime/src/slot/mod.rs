@@ -110,7 +110,7 @@ impl Slot {
                     Ok(None) => match verdict.reason.get() {
                         Some(reason) => Err(CallError::Other(reason.clone())),
                         None if !repeatable && verdict.begun.load(Ordering::Acquire) => Err(CallError::Other(format!(
-                            "the plugin {} was lost in {export}; it is not known whether it was done",
+                            "the plugin {} was lost or replaced in {export}; it is not known whether it was done",
                             self.core.name
                         ))),
                         None => self.check().and(Err(CallError::Retryable)),

@@ -32,6 +32,14 @@ async fn a_panic_is_an_error_that_names_plugin_export_and_words_and_the_next_cal
 }
 
 #[tokio::test]
+async fn a_call_that_only_reads_and_is_lost_beside_a_trap_may_be_made_again() {
+    let house = house::with(&["traps"]).await;
+    let (lost, trapped) = tokio::join!(house.call("traps", "wait", "{}"), house.call("traps", "trap", "{}"));
+    assert_eq!(lost, Err(CallError::Retryable));
+    reason(trapped);
+}
+
+#[tokio::test]
 async fn a_guest_that_computes_for_ever_costs_its_caller_the_deadline_and_nobody_else_anything() {
     let house = house::with(&["traps", "counter-one"]).await;
     house.settings.set("core.plugin.grace_ms", 50).expect("a valid grace");
