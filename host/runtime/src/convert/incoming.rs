@@ -4,9 +4,15 @@ use homeagent_types as host;
 use homeagent_types::stage::{FailurePolicy, HandlerMode, Patch, Scope, Stage, StageRegistration};
 
 use crate::bindings::{inputs, stage, types};
+use crate::manifest::RESERVED;
 
 /// The most tools, handlers, topics, channels or listeners a plugin may offer, each.
 const MOST_OFFERS: usize = 256;
+/// The longest name of a tool that vendors of models take, in characters.
+const LONGEST_NAME: usize = 64;
+/// What the host's own tools for a channel are called: this, the channel's name, and for one of them [`HELP`].
+const SEND: &str = "output_send__";
+const HELP: &str = "_help";
 
 impl From<types::Error> for host::CallError {
     fn from(error: types::Error) -> Self {
@@ -157,7 +163,10 @@ pub(crate) fn checked_tools(given: Vec<types::ToolDefinition>) -> Result<Vec<hos
 }
 
 fn tool(given: types::ToolDefinition) -> Result<host::ToolDefinition, String> {
-    check_offered_name("tool", &given.name)?;
+    check_offered_name("tool", &given.name, LONGEST_NAME)?;
+    if given.name.starts_with(SEND) {
+        return Err(format!("the name of its tool {} must not begin with {SEND}: the host's own tools do", given.name));
+    }
     let parameters: serde_json::Value = serde_json::from_str(&given.parameters)
         .map_err(|error| format!("the schema of its tool {} is not JSON: {error}", given.name))?;
     if !parameters.is_object() {
@@ -182,7 +191,13 @@ fn tool(given: types::ToolDefinition) -> Result<host::ToolDefinition, String> {
 }
 
 fn channel(given: types::ChannelDefinition) -> Result<host::ChannelDefinition, String> {
-    check_offered_name("channel", &given.name)?;
+    check_offered_name("channel", &given.name, LONGEST_NAME - SEND.len() - HELP.len())?;
+    if RESERVED.contains(&given.name.as_str()) {
+        return Err(format!("{} is a name of the host's own; its channel needs another", given.name));
+    }
+    if given.name.ends_with(HELP) {
+        return Err(format!("the name of its channel {} must not end in {HELP}: the host's own tools do", given.name));
+    }
     let flags = [
         (types::OutputCapabilities::TEXT, host::OutputCapabilities::TEXT),
         (types::OutputCapabilities::FILE, host::OutputCapabilities::FILE),
@@ -204,10 +219,10 @@ fn channel(given: types::ChannelDefinition) -> Result<host::ChannelDefinition, S
     })
 }
 
-fn check_offered_name(kind: &str, name: &str) -> Result<(), String> {
+fn check_offered_name(kind: &str, name: &str, longest: usize) -> Result<(), String> {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
-        return Err(format!("the name of its {kind} {name:?} must be 1 to 64 letters, digits, - and _"));
+    if name.is_empty() || name.len() > longest || !name.chars().all(fits) {
+        return Err(format!("the name of its {kind} {name:?} must be 1 to {longest} letters, digits, - and _"));
     }
     Ok(())
 }
@@ -239,5 +254,66 @@ fn registration(given: types::StageRegistration) -> StageRegistration {
         }),
         timeout_ms: given.timeout_ms,
         meta: given.meta,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn descriptor(channels: &[&str], tools: &[&str]) -> types::Descriptor {
+        let channel = |name: &&str| types::ChannelDefinition {
+            name: (*name).to_owned(),
+            description: String::new(),
+            capabilities: types::OutputCapabilities::TEXT,
+            help: String::new(),
+            streaming: false,
+            meta: Vec::new(),
+        };
+        let tool = |name: &&str| types::ToolDefinition {
+            name: (*name).to_owned(),
+            description: String::new(),
+            parameters: r#"{"type":"object"}"#.to_owned(),
+            effect: types::Effect::Read,
+            min_role: None,
+            stateless: false,
+            no_memory: false,
+            cleaner: None,
+            timeout_ms: None,
+            meta: Vec::new(),
+        };
+        types::Descriptor {
+            name: "mine".into(),
+            version: "1".into(),
+            summary: String::new(),
+            tools: tools.iter().map(tool).collect(),
+            stages: Vec::new(),
+            events: Vec::new(),
+            channels: channels.iter().map(channel).collect(),
+            listeners: Vec::new(),
+            meta: Vec::new(),
+        }
+    }
+
+    fn refused(given: types::Descriptor) -> String {
+        checked_descriptor("mine", given).expect_err("it can't be offered")
+    }
+
+    #[test]
+    fn the_host_s_own_names_are_not_to_be_had() {
+        for name in RESERVED {
+            assert!(refused(descriptor(&[name], &[])).contains("the host's own"), "{name}");
+        }
+        let taken = refused(descriptor(&[], &["output_send__cli"]));
+        assert!(taken.contains("the host's own tools"), "{taken}");
+    }
+
+    #[test]
+    fn every_channel_has_tools_whose_names_vendors_take_and_nobody_else_has() {
+        let longest = "x".repeat(46);
+        let offered = checked_descriptor("mine", descriptor(&[&longest], &[])).expect("it fits");
+        assert_eq!(format!("output_send__{}_help", offered.channels[0].name).len(), 64);
+        assert!(refused(descriptor(&["x".repeat(47).as_str()], &[])).contains("1 to 46"));
+        assert!(refused(descriptor(&["cli_help"], &[])).contains("must not end in _help"));
     }
 }
