@@ -17,7 +17,9 @@ use homeagent_contract::Kind;
 use homeagent_settings::{Grants, Secrets, Settings};
 use homeagent_types::ports::{Adapters, Connection, Haste, Listeners, Mind, PluginAdmin, PluginStatus, Plugins};
 use homeagent_types::stage::{Patch, StageContext};
-use homeagent_types::{CallError, Cause, Meta, Offers, Output, OutputDelta, Principal, Receipt, ToolOutput};
+use homeagent_types::{
+    CallError, Cause, MediaSource, Meta, Offers, Output, OutputDelta, Principal, Receipt, ToolOutput,
+};
 use tokio::sync::{OwnedMutexGuard, broadcast, mpsc, oneshot};
 use wasmtime::component::Linker;
 
@@ -489,10 +491,18 @@ impl Plugins for Runtime {
         slot.core.allow("output", "delivering a message")?;
         slot.shown(SHOWN_FIRST).await;
         let mut output = Box::new(output);
-        redact(&self.inner.services.secrets, &mut output.text);
-        if let Some(structured) = &mut output.structured {
-            redact(&self.inner.services.secrets, structured);
+        let redact = |text: &mut String| redact(&self.inner.services.secrets, text);
+        redact(&mut output.text);
+        output.structured.iter_mut().for_each(redact);
+        for medium in &mut output.media {
+            redact(&mut medium.mime);
+            medium.name.iter_mut().for_each(redact);
+            if let MediaSource::Url(place) | MediaSource::Stored(place) = &mut medium.source {
+                redact(place);
+            }
+            medium.meta.iter_mut().for_each(|(_, value)| redact(value));
         }
+        output.meta.iter_mut().for_each(|(_, value)| redact(value));
         slot.call(deadline(&cause), |reply| Work::Deliver { output, cause, reply }).await
     }
 

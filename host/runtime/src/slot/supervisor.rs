@@ -42,7 +42,7 @@ pub(crate) async fn start(seat: Seat, prepared: Arc<Prepared>, jobs: mpsc::Sende
         since: Instant::now(),
         restarts: 0,
     }));
-    let show = Arc::new(ShowQueue::new());
+    let show = Arc::new(ShowQueue::new(services.secrets.clone()));
     let slot = Slot {
         core: Arc::clone(&seat.core),
         control,
