@@ -276,16 +276,24 @@ impl SlotCore {
     }
 
     pub(crate) fn note_last_words(&self, words: &str) {
+        let words = self.secrets.redact(words);
         let mut budget = lock(&self.log);
-        if budget.last_words.len() < LONGEST_LAST_WORDS {
-            budget.last_words.push_str(&words[..words.floor_char_boundary(LONGEST_LAST_WORDS)]);
-            budget.last_words.push(' ');
-        }
+        let kept = &mut budget.last_words;
+        kept.push_str(&words);
+        kept.push(' ');
+        // The end is kept: a panic comes last.
+        let surplus = kept.len().saturating_sub(LONGEST_LAST_WORDS);
+        kept.drain(..kept.ceil_char_boundary(surplus));
     }
 
-    /// What the guest wrote to its standard error since the last time this was asked.
+    /// What the guest last wrote to its standard error since this was asked before, without known secrets.
     pub(crate) fn take_last_words(&self) -> String {
         std::mem::take(&mut lock(&self.log).last_words).split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    /// Forgets what an instance before this one wrote.
+    pub(crate) fn forget_last_words(&self) {
+        lock(&self.log).last_words.clear();
     }
 }
 

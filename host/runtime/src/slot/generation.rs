@@ -174,6 +174,7 @@ struct Life {
 impl Life {
     async fn run(self, ready: oneshot::Sender<Result<(), String>>, mut orders: mpsc::UnboundedReceiver<Order>) -> Exit {
         let Seat { engine, core, services, .. } = &self.seat;
+        core.forget_last_words();
         let mut store = instance::store(engine, core, services, self.memory, &self.live);
         let exports = match self.instantiate(&mut store).await {
             Ok(exports) => Arc::new(exports),

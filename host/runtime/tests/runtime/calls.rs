@@ -76,11 +76,30 @@ async fn an_answer_that_is_nested_too_deep_is_refused_and_costs_no_instance() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_too_big_is_refused() {
-    let house = house::with(&["traps", "counter-one"]).await;
-    let outcome = house.call("traps", "big", "{}").await;
-    assert!(matches!(outcome, Err(CallError::Other(_))), "{outcome:?}");
-    assert_eq!(house.call_again("traps", "ok").await, Ok("ok".into()));
+async fn an_answer_that_is_too_big_is_refused_and_costs_no_instance() {
+    let house = house::with(&["traps"]).await;
+    let reason = reason(house.call("traps", "big", "{}").await);
+    assert!(reason.contains("1048576 are the most"), "{reason}");
+    assert_eq!(house.call("traps", "ok", "{}").await, Ok("ok".into()));
+    assert_eq!(house.status("traps").restarts, 0);
+}
+
+#[tokio::test]
+async fn the_report_of_a_panic_has_its_message_however_much_was_written_before() {
+    let house = house::with(&["traps"]).await;
+    house.call("traps", "chatter", "{}").await.expect("it only complains");
+    let reason = reason(house.call("traps", "trap", "{}").await);
+    assert!(reason.contains("a trap on request"), "{reason}");
+}
+
+#[tokio::test]
+async fn the_report_of_a_panic_has_no_known_secret_in_it() {
+    let house = house::with(&["traps"]).await;
+    house.secrets.set("source.x.key", "sk-marked-0123456789".into()).expect("a secret");
+    let reason = reason(house.call("traps", "lament", r#"{"key":"sk-marked-0123456789"}"#).await);
+    assert!(reason.contains("woe") && reason.contains("[secret source.x.key]"), "{reason}");
+    let status = house.status("traps");
+    assert!(!reason.contains("sk-marked") && !format!("{status:?}").contains("sk-marked"), "{reason}, {status:?}");
 }
 
 #[tokio::test]
