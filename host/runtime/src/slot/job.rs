@@ -267,7 +267,10 @@ impl Call<'_> {
             self.slot.note_task(self.job, call.task());
             Ok::<_, wasmtime::Error>(call)
         })?;
-        func.finish_call_concurrent(self.accessor, started).await
+        let returned = func.finish_call_concurrent(self.accessor, started).await?;
+        // A guest that went without what it was refused does not trap for want of it later.
+        self.accessor.with(|mut access| drop(access.as_context_mut().data_mut().take_refusal()));
+        Ok(returned)
     }
 
     fn missing<T>(&self, reply: Reply<T>) -> wasmtime::Result<()> {

@@ -68,6 +68,14 @@ async fn memory_has_an_end_and_the_error_says_so() {
 }
 
 #[tokio::test]
+async fn a_guest_that_copes_without_memory_is_not_said_to_trap_for_want_of_it() {
+    let house = house::with(&["traps"]).await;
+    assert_eq!(house.call("traps", "greed", "{}").await, Ok("without".into()));
+    let reason = reason(house.call("traps", "trap", "{}").await);
+    assert!(!reason.contains("64 MiB") && reason.contains("a trap on request"), "{reason}");
+}
+
+#[tokio::test]
 async fn an_answer_that_is_nested_too_deep_is_refused_and_costs_no_instance() {
     let house = house::with(&["traps"]).await;
     let reason = reason(house.call("traps", "deep", "{}").await);
