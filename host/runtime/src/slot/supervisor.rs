@@ -168,9 +168,6 @@ impl Supervisor {
              the one that failed: {reason}",
             good.package.manifest.version
         );
-        if let Err(clash) = register(&self.seat.services, &self.seat.core, &good.package, &good.descriptor) {
-            tracing::error!(plugin = %name, %clash, "the code before can't offer what it did");
-        }
         tracing::error!(plugin = %name, %remark, "rolled back");
         self.seat.core.note_error(remark.clone());
         self.prepared = good;
@@ -232,6 +229,11 @@ impl Supervisor {
             Ok(generation) => generation,
             Err(reason) => return self.failed(reason),
         };
+        // Anew, for the instance before it may have put other tools there, which this one knows nothing of.
+        let (core, prepared) = (&self.seat.core, &self.prepared);
+        if let Err(clash) = register(&self.seat.services, core, &prepared.package, &prepared.descriptor) {
+            tracing::error!(plugin = %core.name, %clash, "the plugin can't offer what it did");
+        }
         // Said first: whoever is answered by it finds it live.
         self.serves_now();
         match generation.serve().await {

@@ -40,6 +40,16 @@ async fn a_call_that_only_reads_and_is_lost_beside_a_trap_may_be_made_again() {
 }
 
 #[tokio::test]
+async fn tools_that_an_instance_put_there_go_with_it() {
+    let house = house::with(&["traps"]).await;
+    house.call("traps", "retool", "{}").await.expect("it has the grant");
+    assert_eq!(house.tools(), ["other"]);
+    reason(house.call("traps", "trap", "{}").await);
+    assert_eq!(house.call_again("traps", "ok").await, Ok("ok".into()));
+    assert!(house.tools().contains(&"ok".to_owned()), "{:?}", house.tools());
+}
+
+#[tokio::test]
 async fn a_guest_that_computes_for_ever_costs_its_caller_the_deadline_and_nobody_else_anything() {
     let house = house::with(&["traps", "counter-one"]).await;
     house.settings.set("core.plugin.grace_ms", 50).expect("a valid grace");
