@@ -29,12 +29,12 @@ use crate::cache::CodeCache;
 use crate::engine::ComponentEngine;
 use crate::grants::GrantTable;
 use crate::instance::{self, InstanceState};
-use crate::manifest::{CAPABILITIES, is_capability};
+use crate::manifest::{CAPABILITIES, Manifest, is_capability};
 use crate::package::{self, Bundled, Origin, Package, Prepared};
 use crate::services::Services;
 use crate::slot::core::SlotCore;
 use crate::slot::generation::{Seat, describe};
-use crate::slot::job::Work;
+use crate::slot::job::{Job, Work};
 use crate::slot::swap::SwapError;
 use crate::slot::{Control, Slot, connection, supervisor};
 use crate::{PackageError, RuntimeError};
@@ -318,11 +318,34 @@ impl Inner {
 
     async fn load_plugin(&self, package: Package, haste: Haste) -> Result<(), PackageError> {
         let name = package.manifest.name.clone();
-        let start = |reason: String| PackageError::Start { plugin: name.clone(), reason };
         let slot = self.slot(&name);
         let (seat, jobs) = self.seat(&name, slot.as_ref());
-        self.declare_settings(&package)?;
         let prepared = Arc::new(self.prepare(&seat, package).await?);
+        // Not before: what runs has the settings that it was made for until the new code needs its own.
+        self.declare_settings(&prepared.package.manifest)?;
+        let started = self.start(slot.as_ref(), seat, jobs, prepared, haste).await;
+        if started.is_err() {
+            match slot.map(|slot| slot.package().manifest) {
+                Some(before) => self.declare_settings(&before)?,
+                None => self.services.settings.withdraw_plugin(&name),
+            }
+        }
+        started?;
+        tracing::info!(plugin = %name, "loaded");
+        Ok(())
+    }
+
+    /// Has new code serve: in the slot there is, else in a new one.
+    async fn start(
+        &self,
+        slot: Option<&Slot>,
+        seat: Seat,
+        jobs: mpsc::Sender<Job>,
+        prepared: Arc<Prepared>,
+        haste: Haste,
+    ) -> Result<(), PackageError> {
+        let name = prepared.package.manifest.name.clone();
+        let start = |reason: String| PackageError::Start { plugin: name.clone(), reason };
         match slot {
             Some(slot) => {
                 let (reply, done) = oneshot::channel();
@@ -342,12 +365,11 @@ impl Inner {
                 }
             }
         }
-        tracing::info!(plugin = %name, "loaded");
         Ok(())
     }
 
     /// What generations are made with: those of the slot's own that have to outlive them, when there is a slot.
-    fn seat(&self, name: &str, slot: Option<&Slot>) -> (Seat, mpsc::Sender<crate::slot::job::Job>) {
+    fn seat(&self, name: &str, slot: Option<&Slot>) -> (Seat, mpsc::Sender<Job>) {
         let queue = usize::try_from(self.services.number("core.plugin.queue", 256)).unwrap_or(256).max(1);
         let (jobs, jobs_rx) = mpsc::channel(queue);
         let core = slot.map_or_else(
@@ -368,8 +390,7 @@ impl Inner {
         (seat, jobs)
     }
 
-    fn declare_settings(&self, package: &Package) -> Result<(), PackageError> {
-        let manifest = &package.manifest;
+    fn declare_settings(&self, manifest: &Manifest) -> Result<(), PackageError> {
         self.services
             .settings
             .declare_plugin(&manifest.name, manifest.settings.clone())

@@ -168,6 +168,10 @@ impl Supervisor {
              the one that failed: {reason}",
             good.package.manifest.version
         );
+        let declared = good.package.manifest.settings.clone();
+        if let Err(error) = self.seat.services.settings.declare_plugin(name, declared) {
+            tracing::error!(plugin = %name, %error, "the code before can't have the settings it had");
+        }
         tracing::error!(plugin = %name, %remark, "rolled back");
         self.seat.core.note_error(remark.clone());
         self.prepared = good;

@@ -111,6 +111,21 @@ async fn a_new_version_that_fails_before_it_serves_leaves_the_old_one_as_it_was(
 }
 
 #[tokio::test]
+async fn a_new_version_that_fails_leaves_the_settings_of_the_old_one() {
+    let house = with_ledger().await;
+    let manifest = house.install("ledger-two", "ledger").join("plugin.toml");
+    let text = std::fs::read_to_string(&manifest).expect("it is installed");
+    let setting = "\n[settings.further]\ntype = \"integer\"\ndefault = 7\ndescription = \"A number\"\n";
+    std::fs::write(&manifest, text + setting).expect("a file");
+    house.fault("start-fails");
+    house.runtime.reload("ledger", Haste::default()).await.expect_err("it does not want to");
+    house.settings.get("plugin.ledger.further").expect_err("what runs has no such setting");
+    house.fault("");
+    house.runtime.reload("ledger", Haste::default()).await.expect("it wants to now");
+    assert_eq!(house.settings.get("plugin.ledger.further").expect("it is declared"), 7);
+}
+
+#[tokio::test]
 async fn a_state_of_a_gigabyte_is_refused_with_a_sentence() {
     let house = house::empty();
     house.settings.set("core.plugin.memory_mib", 1024).expect("a valid size");
