@@ -77,7 +77,6 @@ pub(super) fn register(
     descriptor: &Arc<Descriptor>,
 ) -> Result<Arc<EventQueue>, String> {
     let wants = package.manifest.wants.keys().cloned();
-    services.registrations.check(&core.name, descriptor)?;
     let before = core.grants.ask(wants, package.bundled);
     if let Err(clash) = services.registrations.put(&core.name, Arc::clone(descriptor), core.grants.clone()) {
         core.grants.ask_again(before);
