@@ -201,6 +201,7 @@ impl Supervisor {
         if self.restarts.len() >= most {
             tracing::error!(plugin = %name, %reason, "the plugin failed too often and stays off");
             services.registrations.keep_closed_handlers(name);
+            services.bus.silence(name);
             self.restart_at = None;
             {
                 let mut state = lock(&self.state);
