@@ -36,7 +36,7 @@ use crate::slot::core::SlotCore;
 use crate::slot::generation::{Seat, describe};
 use crate::slot::job::{Job, Work};
 use crate::slot::swap::SwapError;
-use crate::slot::{Control, Slot, connection, supervisor};
+use crate::slot::{Control, Line, Slot, connection, supervisor};
 use crate::{PackageError, RuntimeError};
 
 /// How often deadlines are looked at.
@@ -282,7 +282,7 @@ impl Inner {
         name: &str,
         change: impl Future<Output = Result<T, PackageError>>,
     ) -> Result<T, PackageError> {
-        let replaced = self.slot(name).map(|slot| slot.core).or_else(|| self.adapters.core(name));
+        let replaced = self.slot(name).map(|slot| Arc::clone(&slot.core)).or_else(|| self.adapters.core(name));
         let outcome = change.await;
         if let Some(core) = replaced {
             core.meters.swapped(outcome.is_ok());
@@ -440,7 +440,7 @@ impl Inner {
 
     fn list(&self) -> Vec<PluginStatus> {
         let mut all: Vec<_> =
-            self.slots.read().unwrap_or_else(PoisonError::into_inner).values().map(Slot::status).collect();
+            self.slots.read().unwrap_or_else(PoisonError::into_inner).values().map(|slot| slot.status()).collect();
         all.extend(self.adapters.status());
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         for status in idle.values() {
@@ -560,6 +560,6 @@ impl Listeners for Runtime {
         let slot = slot.ok_or_else(|| {
             CallError::NotFound(format!("no plugin that runs holds the listener {listener}; see waiter plugin list"))
         })?;
-        Ok(Box::new(connection::open(slot, listener, attested, meta)))
+        Ok(Box::new(connection::open(Line::clone(&slot), listener, attested, meta)))
     }
 }

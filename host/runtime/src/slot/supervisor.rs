@@ -13,7 +13,7 @@ use super::job::{Job, Work};
 use super::probation::Probation;
 use super::show::ShowQueue;
 use super::swap::{self, Outcome};
-use super::{Control, Phase, Slot, SlotState};
+use super::{Control, Line, Phase, Slot, SlotState};
 use crate::bus::EventQueue;
 use crate::package::{PackageInfo, Prepared};
 use crate::services::Services;
@@ -43,15 +43,9 @@ pub(crate) async fn start(seat: Seat, prepared: Arc<Prepared>, jobs: mpsc::Sende
         restarts: 0,
     }));
     let show = Arc::new(ShowQueue::new(services.secrets.clone()));
-    let slot = Slot {
-        core: Arc::clone(&seat.core),
-        control,
-        state: Arc::clone(&state),
-        services,
-        jobs,
-        show: Arc::clone(&show),
-    };
-    let pumps = tokio_util::task::AbortOnDropHandle::new(tokio::spawn(pump(slot.clone(), show, events)));
+    let core = Arc::clone(&seat.core);
+    let line = Line { core, state: Arc::clone(&state), services, jobs, show: Arc::clone(&show) };
+    let pumps = tokio_util::task::AbortOnDropHandle::new(tokio::spawn(pump(line.clone(), show, events)));
     let supervisor = Supervisor {
         seat,
         prepared,
@@ -66,7 +60,7 @@ pub(crate) async fn start(seat: Seat, prepared: Arc<Prepared>, jobs: mpsc::Sende
         _pumps: pumps,
     };
     tokio::spawn(supervisor.run(control_rx));
-    Ok(slot)
+    Ok(Slot { control, line })
 }
 
 /// Puts what a version of the plugin offers in the place of what its slot offered before; on failure nothing changes.
@@ -314,7 +308,7 @@ async fn until(at: Option<Instant>) {
 }
 
 /// Hands events and pieces of answers to the slot, each kind in order.
-async fn pump(slot: Slot, show: Arc<ShowQueue>, events: Arc<EventQueue>) {
+async fn pump(slot: Line, show: Arc<ShowQueue>, events: Arc<EventQueue>) {
     let shows = async {
         loop {
             let deltas = show.next().await;

@@ -188,9 +188,7 @@ async fn a_guard_that_is_switched_off_does_not_open_the_gate() {
         cause: house::cause(5_000),
     };
     house.runtime.run_stage("guard", context.clone()).await.expect_err("it traps");
-    while house.state("guard") != "failed" {
-        tokio::task::yield_now().await;
-    }
+    house::until(|| house.state("guard") == "failed").await;
     assert!(closed(), "its handler is still asked");
     house.runtime.run_stage("guard", context).await.expect_err("and refuses by failing");
 }

@@ -260,9 +260,8 @@ async fn a_guest_that_computes_is_busy_whatever_is_asked_for() {
     let before = house.status("ledger").calls;
     let call = house.call_within("ledger", "compute", "{}", 20_000);
     let swap = async {
-        while house.status("ledger").calls == before || house.status("ledger").waiting > 0 {
-            tokio::task::yield_now().await;
-        }
+        let computes = || house.status("ledger").calls != before && house.status("ledger").waiting == 0;
+        house::until(computes).await;
         for haste in [AT_ONCE, BY_FORCE] {
             let busy = house.runtime.reload("ledger", haste).await.expect_err("it computes");
             assert!(matches!(&busy, CallError::Conflict(words) if words.contains("computed")), "{busy:?}");
@@ -306,7 +305,10 @@ async fn an_unload_or_an_end_during_a_replacement_waits_for_no_new_code() {
             let swap = house.runtime.reload("ledger", PATIENT);
             let end = async {
                 // A call that finds the slot closed shows that the replacement waits for the one under way.
-                while house.call_within("ledger", "version", "{}", 100).await != Err(CallError::Timeout) {}
+                let closed = async {
+                    while house.call_within("ledger", "version", "{}", 100).await != Err(CallError::Timeout) {}
+                };
+                house::soon(closed).await;
                 if end { house.runtime.shutdown().await } else { house.runtime.unload("ledger").await.expect("loaded") }
             };
             let (swapped, ()) = tokio::join!(swap, end);
