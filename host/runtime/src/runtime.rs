@@ -7,7 +7,7 @@ mod watch;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
@@ -43,6 +43,9 @@ use crate::{PackageError, RuntimeError};
 const WATCH: Duration = Duration::from_millis(50);
 /// How long a final text waits for its pieces to be shown first.
 const SHOWN_FIRST: Duration = Duration::from_secs(2);
+
+/// The state of a package that can't be loaded.
+const REFUSED: &str = "refused";
 
 /// What the runtime is made of.
 pub struct Parts {
@@ -227,7 +230,11 @@ impl Inner {
                 Err(error) => tracing::error!(%error, "a bundled package has no valid manifest"),
             }
         }
-        for folder in package::installed(&self.plugins) {
+        let folders = package::installed(&self.plugins).unwrap_or_else(|error| {
+            tracing::error!(folder = %self.plugins.display(), %error, "no installed package can be looked for");
+            Vec::new()
+        });
+        for folder in folders {
             let origin = Origin::Installed(folder.clone());
             let folder_name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let (name, readable) = match origin.manifest() {
@@ -248,12 +255,26 @@ impl Inner {
                 None => drop(packages.insert(name, origin)),
             }
         }
+        self.forget_refused(&packages);
         packages
+    }
+
+    /// Lets go of what was said of packages that are not there any more, or not under that name.
+    fn forget_refused(&self, packages: &BTreeMap<String, Origin>) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.retain(|name, status| {
+            let Some(folder) = status.folder.as_deref().filter(|_| status.state == REFUSED) else { return true };
+            let now = packages.get(name).and_then(Origin::folder);
+            now.is_some_and(|now| now == Path::new(folder))
+        });
     }
 
     fn find(&self, name: &str) -> Result<Origin, CallError> {
         self.packages().remove(name).ok_or_else(|| {
             let folder = self.plugins.display();
+            if let Err(error) = package::installed(&self.plugins) {
+                return CallError::Other(format!("{folder} can't be read: {error}; check that it belongs to you"));
+            }
             CallError::NotFound(format!("there is no plugin {name}, neither bundled nor in {folder}"))
         })
     }
@@ -415,7 +436,7 @@ impl Inner {
             summary: String::new(),
             origin: origin.name().to_owned(),
             folder: origin.folder().map(|folder| folder.display().to_string()),
-            state: "refused".to_owned(),
+            state: REFUSED.to_owned(),
             reason: Some(error.to_string()),
             digest: String::new(),
             restarts: 0,

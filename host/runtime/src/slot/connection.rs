@@ -81,7 +81,14 @@ fn length(frame: &Frame) -> usize {
 /// Hands frames to whatever instance serves, in order. A frame is out of the queue when its handler returned; when the
 /// instance is lost under it, it is handed over once more.
 async fn pump(slot: Line, id: u64, mut frames: mpsc::Receiver<FromPeer>) {
-    drop(call(&slot, |reply| Work::Open { connection: id, reply }).await);
+    let opened = call(&slot, |reply| Work::Open { connection: id, reply }).await;
+    // An instance that is lost is followed by one that is told when it takes over; one that is there and was not told, or
+    // has not come to an end with it, would not know whose frames it gets.
+    if let Err(error @ (CallError::Busy | CallError::Timeout)) = opened {
+        tracing::warn!(plugin = %slot.core.name, connection = id, %error, "a connection was not taken in");
+        slot.core.sockets.give_up(id, &format!("the plugin {} did not take the connection: {error}", slot.core.name));
+        return;
+    }
     let mut reason = "the connection was lost".to_owned();
     while let Some(first) = frames.recv().await {
         let (mut batch, mut bytes) = (Vec::new(), 0);
