@@ -10,6 +10,10 @@ use crate::manifest::RESERVED;
 const MOST_OFFERS: usize = 256;
 /// The longest name of a tool that vendors of models take, in characters.
 const LONGEST_NAME: usize = 64;
+/// The longest topic of an event that is listened for, in bytes.
+const LONGEST_TOPIC: usize = 256;
+/// The longest text about a plugin, a tool or a channel, in bytes: most of them stand in every prompt.
+const LONGEST_TEXT: usize = 4 << 10;
 /// What the host's own tools for a channel are called: this, the channel's name, and for one of them [`HELP`].
 const SEND: &str = "output_send__";
 const HELP: &str = "_help";
@@ -135,6 +139,15 @@ pub(crate) fn checked_descriptor(name: &str, given: types::Descriptor) -> Result
             return Err(format!("a handler of {stage} can't have the scope own-tools: no tool is in question there"));
         }
     }
+    check_text("summary", &given.summary)?;
+    if let Some(topic) = given.events.iter().find(|topic| topic.len() > LONGEST_TOPIC) {
+        return Err(format!("it listens for a topic of {} bytes; {LONGEST_TOPIC} are the most", topic.len()));
+    }
+    let channels = given.channels.into_iter().map(channel).collect::<Result<Vec<_>, _>>()?;
+    check_once("channel", channels.iter().map(|channel| channel.name.as_str()))?;
+    let listeners: Vec<_> = given.listeners.into_iter().map(|listener| listener.name).collect();
+    listeners.iter().try_for_each(|name| check_offered_name("listener", name, LONGEST_NAME))?;
+    check_once("listener", listeners.iter().map(String::as_str))?;
     Ok(host::Descriptor {
         name: given.name,
         version: given.version,
@@ -142,10 +155,26 @@ pub(crate) fn checked_descriptor(name: &str, given: types::Descriptor) -> Result
         tools: checked_tools(given.tools)?,
         stages,
         events: given.events,
-        channels: given.channels.into_iter().map(channel).collect::<Result<_, _>>()?,
-        listeners: given.listeners.into_iter().map(|listener| listener.name).collect(),
+        channels,
+        listeners,
         meta: given.meta,
     })
+}
+
+fn check_text(what: &str, text: &str) -> Result<(), String> {
+    if text.len() > LONGEST_TEXT {
+        return Err(format!("its {what} has {} bytes; {LONGEST_TEXT} are the most", text.len()));
+    }
+    Ok(())
+}
+
+fn check_once<'a>(kind: &str, names: impl Iterator<Item = &'a str>) -> Result<(), String> {
+    let mut names: Vec<_> = names.collect();
+    names.sort_unstable();
+    match names.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(format!("it offers the {kind} {} twice", pair[0])),
+        None => Ok(()),
+    }
 }
 
 /// Tool definitions, or what is wrong with one.
@@ -154,12 +183,8 @@ pub(crate) fn checked_tools(given: Vec<types::ToolDefinition>) -> Result<Vec<hos
         return Err(format!("it offers {} tools; {MOST_OFFERS} are the most", given.len()));
     }
     let tools = given.into_iter().map(tool).collect::<Result<Vec<_>, _>>()?;
-    let mut names: Vec<_> = tools.iter().map(|tool| tool.name.as_str()).collect();
-    names.sort_unstable();
-    match names.windows(2).find(|pair| pair[0] == pair[1]) {
-        Some(pair) => Err(format!("it offers the tool {} twice", pair[0])),
-        None => Ok(tools),
-    }
+    check_once("tool", tools.iter().map(|tool| tool.name.as_str()))?;
+    Ok(tools)
 }
 
 fn tool(given: types::ToolDefinition) -> Result<host::ToolDefinition, String> {
@@ -167,6 +192,7 @@ fn tool(given: types::ToolDefinition) -> Result<host::ToolDefinition, String> {
     if given.name.starts_with(SEND) {
         return Err(format!("the name of its tool {} must not begin with {SEND}: the host's own tools do", given.name));
     }
+    check_text(&format!("description of the tool {}", given.name), &given.description)?;
     let parameters: serde_json::Value = serde_json::from_str(&given.parameters)
         .map_err(|error| format!("the schema of its tool {} is not JSON: {error}", given.name))?;
     if !parameters.is_object() {
@@ -198,6 +224,8 @@ fn channel(given: types::ChannelDefinition) -> Result<host::ChannelDefinition, S
     if given.name.ends_with(HELP) {
         return Err(format!("the name of its channel {} must not end in {HELP}: the host's own tools do", given.name));
     }
+    check_text(&format!("description of the channel {}", given.name), &given.description)?;
+    check_text(&format!("help of the channel {}", given.name), &given.help)?;
     let flags = [
         (types::OutputCapabilities::TEXT, host::OutputCapabilities::TEXT),
         (types::OutputCapabilities::FILE, host::OutputCapabilities::FILE),
@@ -306,6 +334,21 @@ mod tests {
         }
         let taken = refused(descriptor(&[], &["output_send__cli"]));
         assert!(taken.contains("the host's own tools"), "{taken}");
+    }
+
+    #[test]
+    fn what_is_offered_has_one_name_each_and_texts_of_a_bounded_length() {
+        let listeners = ["chat", "chat"].map(|name| types::ListenerDefinition { name: name.into(), meta: Vec::new() });
+        let twice = types::Descriptor { listeners: listeners.into(), ..descriptor(&[], &[]) };
+        assert!(refused(twice).contains("listener chat twice"));
+        assert!(refused(descriptor(&["tv", "tv"], &[])).contains("channel tv twice"));
+        assert!(refused(descriptor(&[], &["add", "add"])).contains("tool add twice"));
+        let long = "x".repeat(LONGEST_TEXT + 1);
+        let mut wordy = descriptor(&[], &["add"]);
+        wordy.tools[0].description = long.clone();
+        assert!(refused(wordy).contains("description of the tool add"));
+        assert!(refused(types::Descriptor { summary: long.clone(), ..descriptor(&[], &[]) }).contains("summary"));
+        assert!(refused(types::Descriptor { events: vec![long], ..descriptor(&[], &[]) }).contains("topic"));
     }
 
     #[test]
