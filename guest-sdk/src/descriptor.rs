@@ -133,7 +133,7 @@ impl StageRegistration {
         Self { stage, mode, scope, priority: 0, on_failure: None, timeout_ms: None, meta: Vec::new() }
     }
 
-    /// Works on the calls of everyone's tools.
+    /// Works on the calls of everyone's tools, and may ask for all that its stage takes; needs the grant `stages`.
     pub fn global(mut self) -> Self {
         self.scope = Scope::Global;
         self

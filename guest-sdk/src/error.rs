@@ -41,7 +41,9 @@ impl Error {
             Self::NotLive => "this instance is not the one that serves".to_owned(),
             Self::Busy => "busy, try again later".to_owned(),
             Self::Timeout => "the time is over".to_owned(),
-            Self::Retryable => "nothing happened, the same call may succeed a moment later".to_owned(),
+            Self::Retryable => {
+                "the callee was started anew before it answered, the same call may succeed a moment later".to_owned()
+            }
         }
     }
 }

@@ -146,7 +146,10 @@ const FILTERED: &[&str] = &[
     "datainspectionfailed",
     "content exists risk",
     "responsibleai",
-    "sensitive",
+    "sensitive content",
+    "sensitive information",
+    "sensitive word",
+    "敏感",
 ];
 const OVERFLOW: &[&str] = &[
     "context_length",

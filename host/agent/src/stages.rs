@@ -151,7 +151,7 @@ impl Verdict {
             }
         };
         for patch in patches {
-            if !patch.fits(registration.stage, registration.mode) {
+            if !patch.fits(registration) {
                 tracing::warn!(plugin, stage, patch = patch.name(), "a patch that does not fit its stage is ignored");
                 continue;
             }

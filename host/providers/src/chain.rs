@@ -144,7 +144,17 @@ impl Providers {
         let route = self.route(&record).map_err(failed)?;
         let mut request = request::build(&self.settings, &route, &prompt);
         request.max_tokens = Some(TEST_TOKENS);
-        let answer = self.ask(&route, &request, &mut Show::new(&Unwatched)).await;
+        // Somebody waits for it, and a server that only says that it is alive is never silent.
+        let timeouts = request::timeouts(&self.settings);
+        let patience = timeouts.first_byte + timeouts.silence;
+        let mut unwatched = Show::new(&Unwatched);
+        let asking = self.ask(&route, &request, &mut unwatched);
+        let Ok(answer) = tokio::time::timeout(patience, asking).await else {
+            let message = format!("it did not finish its answer within {} seconds", patience.as_secs());
+            let failure = failure(FailureClass::Timeout, message);
+            self.standings.failed(&record, route.key.as_ref(), &failure, &self.policy);
+            return Err(failed(failure));
+        };
         match &answer.error {
             None => self.standings.succeeded(&record),
             Some(failure) => {

@@ -141,9 +141,10 @@ impl AdapterShelf {
         let (pre, describing) = (pre.clone(), Arc::clone(core));
         let task = self.guests.spawn(async move {
             let adapter = pre.instantiate_async(&mut store).await;
+            let refusal = store.data_mut().take_refusal();
             let adapter = adapter.map_err(|trap| {
                 describing.meters.trapped();
-                describe_trap(&describing, "instantiation", &trap, None)
+                describe_trap(&describing, "instantiation", &trap, refusal)
             })?;
             Ok::<_, String>(Box::new(Live { store, adapter }))
         });

@@ -57,6 +57,15 @@ impl Bus {
         queue
     }
 
+    /// Lets a slot have no events until it subscribes again; its queue stays, and is empty.
+    pub(crate) fn silence(&self, slot: &str) {
+        let mut subscribers = self.subscribers.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(subscriber) = subscribers.get_mut(slot) {
+            subscriber.topics.clear();
+            *subscriber.queue.events.lock().unwrap_or_else(PoisonError::into_inner) = Waiting::default();
+        }
+    }
+
     pub(crate) fn unsubscribe(&self, slot: &str) {
         self.subscribers.write().unwrap_or_else(PoisonError::into_inner).remove(slot);
     }
@@ -147,6 +156,18 @@ mod tests {
             assert_eq!(queue.next().await.0.topic, topic);
         }
         assert!(own.events.lock().expect("no panic").events.is_empty());
+    }
+
+    #[tokio::test]
+    async fn one_that_is_silenced_gets_nothing_until_it_subscribes_again() {
+        let bus = Bus::default();
+        let queue = bus.subscribe("b", vec!["*".into()], granted());
+        bus.publish(&event("1"));
+        bus.silence("b");
+        bus.publish(&event("2"));
+        bus.subscribe("b", vec!["*".into()], granted());
+        bus.publish(&event("3"));
+        assert_eq!(queue.next().await.0.topic, "3");
     }
 
     #[tokio::test]

@@ -8,6 +8,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
@@ -18,6 +19,8 @@ use crate::engine::ComponentEngine;
 
 const MAC_LENGTH: usize = 32;
 const KEY_LENGTH: usize = 32;
+/// As many entries are kept: those that were used last.
+const MOST_KEPT: usize = 128;
 
 /// The folder of compiled code.
 pub(crate) struct CodeCache {
@@ -51,7 +54,28 @@ impl CodeCache {
         if let Err(error) = self.store(&path, &code) {
             tracing::warn!(path = %path.display(), %error, "compiled code can't be kept; it is compiled again next time");
         }
+        if let Err(error) = self.prune(&engine.compatibility) {
+            tracing::warn!(folder = %self.folder.display(), %error, "old compiled code can't be deleted");
+        }
         deserialize(engine, &code)
+    }
+
+    /// Deletes what nobody uses any more: code of other engines, what a crash left half written, and all but the newest
+    /// entries.
+    fn prune(&self, engine: &str) -> io::Result<()> {
+        let (of_this, own) = (format!("-{engine}.cwasm"), format!(".{}.new", std::process::id()));
+        let mut entries = Vec::new();
+        for entry in fs::read_dir(&self.folder)? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.ends_with(&of_this) {
+                entries.push((entry.metadata()?.modified()?, entry.path()));
+            } else if name.ends_with(".cwasm") || (name.ends_with(".new") && !name.ends_with(&own)) {
+                fs::remove_file(entry.path())?;
+            }
+        }
+        entries.sort_unstable_by(|one, other| other.cmp(one));
+        entries.iter().skip(MOST_KEPT).try_for_each(|(_, path)| fs::remove_file(path))
     }
 
     fn load(&self, engine: &ComponentEngine, path: &Path) -> Option<Component> {
@@ -65,6 +89,8 @@ impl CodeCache {
             tracing::warn!(path = %path.display(), "an entry of the code cache is damaged; compiling anew");
             return None;
         };
+        // Says when it was used last. Where that fails it only seems older than it is.
+        drop(File::open(path).and_then(|file| file.set_modified(SystemTime::now())));
         deserialize(engine, code)
             .inspect_err(|error| tracing::warn!(path = %path.display(), %error, "compiled code does not load"))
             .ok()
@@ -107,4 +133,31 @@ fn read_or_make_key(path: &Path) -> io::Result<[u8; KEY_LENGTH]> {
     file.write_all(&key)?;
     file.sync_all()?;
     Ok(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn what_nobody_uses_any_more_is_deleted() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let cache = CodeCache::open(folder.path().to_owned()).expect("a new cache");
+        let place = |name: &str| folder.path().join(name);
+        cache.store(&place("a-other.cwasm"), b"code").expect("it is stored");
+        fs::write(place("a-this.1.new"), b"half").expect("a file");
+        for age in (0_u64..).take(MOST_KEPT + 2) {
+            let path = place(&format!("{age}-this.cwasm"));
+            cache.store(&path, b"code").expect("it is stored");
+            let used = SystemTime::now() - Duration::from_secs(60 * age);
+            File::open(&path).and_then(|file| file.set_modified(used)).expect("its own file");
+        }
+        cache.prune("this").expect("its own folder");
+        let kept = |name: &str| place(name).exists();
+        assert!(!kept("a-other.cwasm") && !kept("a-this.1.new"));
+        assert!(kept("key") && kept("0-this.cwasm") && kept(&format!("{}-this.cwasm", MOST_KEPT - 1)));
+        assert!(!kept(&format!("{MOST_KEPT}-this.cwasm")), "one that was not used for longer than the others");
+    }
 }

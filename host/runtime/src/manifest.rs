@@ -29,6 +29,9 @@ pub const CAPABILITIES: [&str; 17] = [
     "tools",
 ];
 
+/// Names by which the host itself speaks or keeps what is its own: as the source of an input or an event, as a channel,
+/// as a principal's namespace. Nothing of a plugin's is called so.
+pub(crate) const RESERVED: [&str; 6] = ["_plugins_", "agent", "api", "host", "local", "plugin"];
 /// The largest `plugin.toml`, in bytes.
 pub(crate) const LARGEST_MANIFEST: u64 = 256 << 10;
 const MOST_SETTINGS: usize = 256;
@@ -254,6 +257,9 @@ fn check_name(name: &str) -> Result<(), String> {
     if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
         return Err(format!("name = {name:?} must be 1 to 64 of the letters a-z, digits, - and _"));
     }
+    if RESERVED.contains(&name) {
+        return Err(format!("name = {name:?} is a name of the host's own; choose another"));
+    }
     Ok(())
 }
 
@@ -300,6 +306,7 @@ mod tests {
             (GOOD.replace("version", "versoin"), "versoin"),
             (GOOD.replace("\"calc.wasm\"", "\"../calc.wasm\""), "../calc.wasm"),
             (GOOD.replace("\"calc\"", "\"Calc!\""), "Calc!"),
+            (GOOD.replace("\"calc\"", "\"api\""), "the host's own"),
             (GOOD.replace("memory_mib = 16", "memory_mib = \"16\""), "memory_mib"),
             (GOOD.replace("component = \"calc.wasm\"", ""), "lacks component"),
             (GOOD.replace("version", "script = \"main.lua\"\nversion"), "both component and script"),

@@ -172,22 +172,30 @@ fn read_component(path: &Path) -> Result<Vec<u8>, PackageError> {
     let bytes = read_bounded(path, LARGEST_COMPONENT)?;
     if bytes.len() as u64 > LARGEST_COMPONENT {
         let reason = format!("it has more than {LARGEST_COMPONENT} bytes");
-        return Err(PackageError::NotAComponent { plugin: path.display().to_string(), reason });
+        return Err(PackageError::Load { plugin: path.display().to_string(), reason });
     }
     Ok(bytes)
 }
 
 /// The folders below `plugins` that hold a package, sorted. A folder without `plugin.toml` is reported by its manifest's
 /// absence when it is read.
-pub(crate) fn installed(plugins: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(plugins) else { return Vec::new() };
+///
+/// # Errors
+/// When `plugins` is there and can't be read.
+pub(crate) fn installed(plugins: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(plugins) {
+        Ok(entries) => entries,
+        // It is made with the first package.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
     let mut folders: Vec<_> = entries
         .filter_map(Result::ok)
         .map(|entry| entry.path())
         .filter(|path| path.is_dir() && !path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.')))
         .collect();
     folders.sort();
-    folders
+    Ok(folders)
 }
 
 /// How long a component may take to compile. Nothing stops the compiler, but nobody waits for it any longer.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use homeagent_types::stage::{FailurePolicy, Scope};
-use homeagent_types::{Descriptor, Offer, Offers, ToolDefinition};
+use homeagent_types::{Descriptor, Effect, Offer, Offers, ToolDefinition};
 
 use crate::grants::GrantTable;
 
@@ -30,7 +30,7 @@ impl Registrations {
     /// Fails, and changes nothing, when it offers a name that another plugin has; the error names both.
     pub(crate) fn put(&self, slot: &str, descriptor: Arc<Descriptor>, grants: GrantTable) -> Result<(), String> {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        check_names(&slots, slot, &descriptor)?;
+        check_names(&slots, slot, &descriptor, |capability| grants.allows(capability))?;
         slots.insert(slot.to_owned(), Registered { descriptor, grants });
         self.publish(&slots);
         Ok(())
@@ -43,15 +43,16 @@ impl Registrations {
     }
 
     /// Whether [`Registrations::put`] would succeed.
-    pub(crate) fn check(&self, slot: &str, descriptor: &Descriptor) -> Result<(), String> {
-        check_names(&self.slots.lock().unwrap_or_else(PoisonError::into_inner), slot, descriptor)
+    pub(crate) fn check(&self, slot: &str, descriptor: &Descriptor, grants: &GrantTable) -> Result<(), String> {
+        let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        check_names(&slots, slot, descriptor, |capability| grants.allows(capability))
     }
 
     pub(crate) fn replace_tools(&self, slot: &str, tools: Vec<ToolDefinition>) -> Result<(), String> {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(registered) = slots.get(slot) else { return Err("the plugin is not registered".into()) };
         let descriptor = Descriptor { tools, ..(*registered.descriptor).clone() };
-        check_names(&slots, slot, &descriptor)?;
+        check_names(&slots, slot, &descriptor, |capability| registered.grants.allows(capability))?;
         if let Some(registered) = slots.get_mut(slot) {
             registered.descriptor = Arc::new(descriptor);
         }
@@ -80,10 +81,13 @@ impl Registrations {
         self.publish(&slots);
     }
 
-    /// Whether what a slot offers clashes with what others may offer, as after a grant.
-    pub(crate) fn clash(&self, slot: &str) -> Result<(), String> {
+    /// Whether what a slot may offer would clash with what others may, once it was granted a capability.
+    pub(crate) fn clash(&self, slot: &str, granted: &str) -> Result<(), String> {
         let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        slots.get(slot).map_or(Ok(()), |registered| check_names(&slots, slot, &registered.descriptor))
+        slots.get(slot).map_or(Ok(()), |registered| {
+            let may = |capability: &str| capability == granted || registered.grants.allows(capability);
+            check_names(&slots, slot, &registered.descriptor, may)
+        })
     }
 
     /// Makes the snapshot anew, after grants changed.
@@ -105,6 +109,13 @@ impl Registrations {
     pub(crate) fn tools_of(&self, slot: &str) -> Vec<String> {
         let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         slots.get(slot).map(|it| it.descriptor.tools.iter().map(|tool| tool.name.clone()).collect()).unwrap_or_default()
+    }
+
+    /// What a tool does to the world: the most there is, where the slot does not offer it.
+    pub(crate) fn effect(&self, slot: &str, tool: &str) -> Effect {
+        let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = slots.get(slot).and_then(|it| it.descriptor.tools.iter().find(|known| known.name == tool));
+        known.map_or(Effect::World, |tool| tool.effect)
     }
 
     fn publish(&self, slots: &BTreeMap<String, Registered>) {
@@ -132,11 +143,17 @@ fn owned<T: Clone>(slot: &str, items: &[T]) -> impl Iterator<Item = Offer<T>> {
     items.iter().map(move |item| Offer { plugin: slot.to_owned(), item: item.clone() })
 }
 
-fn check_names(slots: &BTreeMap<String, Registered>, slot: &str, wanted: &Descriptor) -> Result<(), String> {
+/// Fails where a name is wanted that another slot has. Only what a plugin may offer takes a name, on either side: else
+/// one that was granted nothing could keep others from loading, or would itself not be loaded for what nobody gets from it.
+fn check_names(
+    slots: &BTreeMap<String, Registered>,
+    slot: &str,
+    wanted: &Descriptor,
+    may: impl Fn(&str) -> bool,
+) -> Result<(), String> {
     for (other, registered) in slots.iter().filter(|(other, _)| *other != slot) {
         let has = &registered.descriptor;
-        // Only what a plugin may offer is taken: else one that was granted nothing could keep others from loading.
-        let holds = |capability| registered.grants.allows(capability);
+        let holds = |capability: &str| may(capability) && registered.grants.allows(capability);
         let tool = wanted.tools.iter().find(|tool| has.tools.iter().any(|taken| taken.name == tool.name));
         let tool = tool.filter(|_| holds("tools"));
         let channel = wanted.channels.iter().find(|it| has.channels.iter().any(|taken| taken.name == it.name));
@@ -156,7 +173,7 @@ fn check_names(slots: &BTreeMap<String, Registered>, slot: &str, wanted: &Descri
 
 #[cfg(test)]
 mod tests {
-    use homeagent_types::{ChannelDefinition, Effect, OutputCapabilities};
+    use homeagent_types::{ChannelDefinition, OutputCapabilities};
 
     use super::*;
 
@@ -210,7 +227,14 @@ mod tests {
         registrations.put("stranger", Arc::new(descriptor("stranger", "add", "cli", "chat")), stranger).expect("free");
         registrations.put("cli", Arc::new(descriptor("cli", "add", "cli", "chat")), cli).expect("still free");
         assert_eq!(registrations.listener("chat").as_deref(), Some("cli"));
-        assert!(registrations.clash("stranger").is_err(), "a grant comes too late now");
+        for capability in ["tools", "output", "listen"] {
+            assert!(registrations.clash("stranger", capability).is_err(), "a grant of {capability} comes too late now");
+        }
+        registrations.clash("stranger", "events").expect("this grant takes no name");
+        let (_three, late) = grants("late");
+        late.ask(["tools", "output", "listen"].map(String::from), false);
+        registrations.put("late", Arc::new(descriptor("late", "add", "cli", "chat")), late).expect("it gets nothing");
+        assert_eq!(registrations.listener("chat").as_deref(), Some("cli"));
     }
 
     #[test]

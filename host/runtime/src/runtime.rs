@@ -17,7 +17,9 @@ use homeagent_contract::Kind;
 use homeagent_settings::{Grants, Secrets, Settings};
 use homeagent_types::ports::{Adapters, Connection, Haste, Listeners, Mind, PluginAdmin, PluginStatus, Plugins};
 use homeagent_types::stage::{Patch, StageContext};
-use homeagent_types::{CallError, Cause, Meta, Offers, Output, OutputDelta, Principal, Receipt, ToolOutput};
+use homeagent_types::{
+    CallError, Cause, MediaSource, Meta, Offers, Output, OutputDelta, Principal, Receipt, ToolOutput,
+};
 use tokio::sync::{OwnedMutexGuard, broadcast, mpsc, oneshot};
 use wasmtime::component::Linker;
 
@@ -27,21 +29,24 @@ use crate::cache::CodeCache;
 use crate::engine::ComponentEngine;
 use crate::grants::GrantTable;
 use crate::instance::{self, InstanceState};
-use crate::manifest::{CAPABILITIES, Code, is_capability};
+use crate::manifest::{CAPABILITIES, Code, Manifest, is_capability};
 use crate::package::{self, Bundled, Content, Origin, Package, Prepared};
 use crate::script::InterpreterShelf;
 use crate::services::Services;
 use crate::slot::core::SlotCore;
 use crate::slot::generation::{Seat, describe};
-use crate::slot::job::Work;
+use crate::slot::job::{Job, Work};
 use crate::slot::swap::SwapError;
-use crate::slot::{Control, Slot, connection, supervisor};
+use crate::slot::{Control, Line, Slot, connection, supervisor};
 use crate::{PackageError, RuntimeError};
 
 /// How often deadlines are looked at.
 const WATCH: Duration = Duration::from_millis(50);
 /// How long a final text waits for its pieces to be shown first.
 const SHOWN_FIRST: Duration = Duration::from_secs(2);
+
+/// The state of a package that can't be loaded.
+const REFUSED: &str = "refused";
 
 /// What the runtime is made of.
 pub struct Parts {
@@ -230,7 +235,11 @@ impl Inner {
                 Err(error) => tracing::error!(%error, "a bundled package has no valid manifest"),
             }
         }
-        for folder in package::installed(&self.plugins) {
+        let folders = package::installed(&self.plugins).unwrap_or_else(|error| {
+            tracing::error!(folder = %self.plugins.display(), %error, "no installed package can be looked for");
+            Vec::new()
+        });
+        for folder in folders {
             let origin = Origin::Installed(folder.clone());
             let folder_name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let (name, readable) = match origin.manifest() {
@@ -255,6 +264,7 @@ impl Inner {
                 None => drop(packages.insert(name, origin)),
             }
         }
+        self.forget_refused(&packages);
         packages
     }
 
@@ -263,9 +273,22 @@ impl Inner {
         self.slot(name).and_then(|slot| slot.status().folder).map(PathBuf::from)
     }
 
+    /// Lets go of what was said of packages that are not there any more, or not under that name.
+    fn forget_refused(&self, packages: &BTreeMap<String, Origin>) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.retain(|name, status| {
+            let Some(folder) = status.folder.as_deref().filter(|_| status.state == REFUSED) else { return true };
+            let now = packages.get(name).and_then(Origin::folder);
+            now.is_some_and(|now| now == Path::new(folder))
+        });
+    }
+
     fn find(&self, name: &str) -> Result<Origin, CallError> {
         self.packages().remove(name).ok_or_else(|| {
             let folder = self.plugins.display();
+            if let Err(error) = package::installed(&self.plugins) {
+                return CallError::Other(format!("{folder} can't be read: {error}; check that it belongs to you"));
+            }
             CallError::NotFound(format!("there is no plugin {name}, neither bundled nor in {folder}"))
         })
     }
@@ -294,7 +317,7 @@ impl Inner {
         name: &str,
         change: impl Future<Output = Result<T, PackageError>>,
     ) -> Result<T, PackageError> {
-        let replaced = self.slot(name).map(|slot| slot.core).or_else(|| self.adapters.core(name));
+        let replaced = self.slot(name).map(|slot| Arc::clone(&slot.core)).or_else(|| self.adapters.core(name));
         let outcome = change.await;
         if let Some(core) = replaced {
             core.meters.swapped(outcome.is_ok());
@@ -342,11 +365,34 @@ impl Inner {
 
     async fn load_plugin(&self, package: Package, haste: Haste) -> Result<(), PackageError> {
         let name = package.manifest.name.clone();
-        let start = |reason: String| PackageError::Start { plugin: name.clone(), reason };
         let slot = self.slot(&name);
         let (seat, jobs) = self.seat(&name, slot.as_ref());
-        self.declare_settings(&package)?;
         let prepared = Arc::new(self.prepare(&seat, package).await?);
+        // Not before: what runs has the settings that it was made for until the new code needs its own.
+        self.declare_settings(&prepared.package.manifest)?;
+        let started = self.start(slot.as_ref(), seat, jobs, prepared, haste).await;
+        if started.is_err() {
+            match slot.map(|slot| slot.package().manifest) {
+                Some(before) => self.declare_settings(&before)?,
+                None => self.services.settings.withdraw_plugin(&name),
+            }
+        }
+        started?;
+        tracing::info!(plugin = %name, "loaded");
+        Ok(())
+    }
+
+    /// Has new code serve: in the slot there is, else in a new one.
+    async fn start(
+        &self,
+        slot: Option<&Slot>,
+        seat: Seat,
+        jobs: mpsc::Sender<Job>,
+        prepared: Arc<Prepared>,
+        haste: Haste,
+    ) -> Result<(), PackageError> {
+        let name = prepared.package.manifest.name.clone();
+        let start = |reason: String| PackageError::Start { plugin: name.clone(), reason };
         match slot {
             Some(slot) => {
                 let (reply, done) = oneshot::channel();
@@ -366,12 +412,11 @@ impl Inner {
                 }
             }
         }
-        tracing::info!(plugin = %name, "loaded");
         Ok(())
     }
 
     /// What generations are made with: those of the slot's own that have to outlive them, when there is a slot.
-    fn seat(&self, name: &str, slot: Option<&Slot>) -> (Seat, mpsc::Sender<crate::slot::job::Job>) {
+    fn seat(&self, name: &str, slot: Option<&Slot>) -> (Seat, mpsc::Sender<Job>) {
         let queue = usize::try_from(self.services.number("core.plugin.queue", 256)).unwrap_or(256).max(1);
         let (jobs, jobs_rx) = mpsc::channel(queue);
         let core = slot.map_or_else(
@@ -392,8 +437,7 @@ impl Inner {
         (seat, jobs)
     }
 
-    fn declare_settings(&self, package: &Package) -> Result<(), PackageError> {
-        let manifest = &package.manifest;
+    fn declare_settings(&self, manifest: &Manifest) -> Result<(), PackageError> {
         self.services
             .settings
             .declare_plugin(&manifest.name, manifest.settings.clone())
@@ -422,7 +466,7 @@ impl Inner {
             summary: String::new(),
             origin: origin.name().to_owned(),
             folder: origin.folder().map(|folder| folder.display().to_string()),
-            state: "refused".to_owned(),
+            state: REFUSED.to_owned(),
             reason: Some(error.to_string()),
             digest: String::new(),
             restarts: 0,
@@ -447,7 +491,7 @@ impl Inner {
 
     fn list(&self) -> Vec<PluginStatus> {
         let mut all: Vec<_> =
-            self.slots.read().unwrap_or_else(PoisonError::into_inner).values().map(Slot::status).collect();
+            self.slots.read().unwrap_or_else(PoisonError::into_inner).values().map(|slot| slot.status()).collect();
         all.extend(self.adapters.status());
         all.extend(self.interpreters.status());
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
@@ -507,8 +551,8 @@ impl Plugins for Runtime {
     async fn call_tool(&self, plugin: &str, name: &str, args: String, cause: Cause) -> Result<ToolOutput, CallError> {
         let slot = self.inner.running(plugin)?;
         slot.core.allow("tools", format!("running its tool {name}"))?;
-        let name = name.to_owned();
-        slot.call(deadline(&cause), |reply| Work::Tool { name, args, cause, reply }).await
+        let (name, effect) = (name.to_owned(), self.inner.services.registrations.effect(plugin, name));
+        slot.call(deadline(&cause), |reply| Work::Tool { name, effect, args, cause, reply }).await
     }
 
     async fn run_stage(&self, plugin: &str, context: StageContext) -> Result<Vec<Patch>, CallError> {
@@ -522,10 +566,18 @@ impl Plugins for Runtime {
         slot.core.allow("output", "delivering a message")?;
         slot.shown(SHOWN_FIRST).await;
         let mut output = Box::new(output);
-        redact(&self.inner.services.secrets, &mut output.text);
-        if let Some(structured) = &mut output.structured {
-            redact(&self.inner.services.secrets, structured);
+        let redact = |text: &mut String| redact(&self.inner.services.secrets, text);
+        redact(&mut output.text);
+        output.structured.iter_mut().for_each(redact);
+        for medium in &mut output.media {
+            redact(&mut medium.mime);
+            medium.name.iter_mut().for_each(redact);
+            if let MediaSource::Url(place) | MediaSource::Stored(place) = &mut medium.source {
+                redact(place);
+            }
+            medium.meta.iter_mut().for_each(|(_, value)| redact(value));
         }
+        output.meta.iter_mut().for_each(|(_, value)| redact(value));
         slot.call(deadline(&cause), |reply| Work::Deliver { output, cause, reply }).await
     }
 
@@ -562,6 +614,6 @@ impl Listeners for Runtime {
         let slot = slot.ok_or_else(|| {
             CallError::NotFound(format!("no plugin that runs holds the listener {listener}; see waiter plugin list"))
         })?;
-        Ok(Box::new(connection::open(slot, listener, attested, meta)))
+        Ok(Box::new(connection::open(Line::clone(&slot), listener, attested, meta)))
     }
 }

@@ -137,6 +137,12 @@ pub enum SourceError {
         /// Which field.
         field: &'static str,
     },
+    /// A source of that name is there.
+    #[error("there is a source \"{name}\" already")]
+    Exists {
+        /// The name.
+        name: String,
+    },
     /// The API uses the name for something else.
     #[error("a source can't be called \"{name}\": that is the name of those that are found; choose another")]
     Reserved {
@@ -179,6 +185,22 @@ impl Sources {
     ///
     /// Those of [`SourceRecord::check`], and what the database answers.
     pub fn add(&self, record: &SourceRecord) -> Result<(), SourceError> {
+        self.insert(record, "REPLACE").map(drop)
+    }
+
+    /// Adds a source at the end of its line. `record.position` is not looked at.
+    ///
+    /// # Errors
+    ///
+    /// [`SourceError::Exists`], which leaves the one that is there as it is; else as for [`Sources::add`].
+    pub fn add_new(&self, record: &SourceRecord) -> Result<(), SourceError> {
+        match self.insert(record, "IGNORE")? {
+            0 => Err(SourceError::Exists { name: record.name.clone() }),
+            _ => Ok(()),
+        }
+    }
+
+    fn insert(&self, record: &SourceRecord, on_conflict: &str) -> Result<usize, SourceError> {
         record.check()?;
         let place = "SELECT COALESCE(
             (SELECT position FROM sources WHERE name = ?1 AND line = ?2),
@@ -189,10 +211,13 @@ impl Sources {
             record.options.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
         let write = |connection: &Connection| {
             let position: i64 = connection.query_row(place, [&record.name, record.line.as_str()], |row| row.get(0))?;
-            connection.execute(
-                "INSERT OR REPLACE INTO sources
+            let sql = format!(
+                "INSERT OR {on_conflict} INTO sources
                  (name, line, adapter, base_url, model, secret, options, position, enabled)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
+            );
+            connection.execute(
+                &sql,
                 params![
                     record.name,
                     record.line.as_str(),
@@ -206,7 +231,7 @@ impl Sources {
                 ],
             )
         };
-        self.change("adding a source", &record.name, write).map(drop)
+        self.change("adding a source", &record.name, write)
     }
 
     /// Removes a source; its secret stays.

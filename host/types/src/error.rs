@@ -36,7 +36,7 @@ pub enum CallError {
     #[error("it took longer than it may")]
     Timeout,
     /// The callee was lost or replaced before it answered; the same call may succeed a moment later. Never the answer
-    /// to a message that may have been sent.
+    /// to a message that may have been sent, nor to a begun call of a tool that changes something.
     #[error("the plugin was started anew before it answered; the call may be tried again")]
     Retryable,
     /// It could not be put on the disk, so it was not taken; the text says why and what to do. To a component this is

@@ -227,9 +227,10 @@ impl Patch {
         }
     }
 
-    /// Whether a handler of this stage and mode may ask for it.
-    pub fn fits(&self, stage: Stage, mode: HandlerMode) -> bool {
+    /// Whether a handler that is registered so may ask for it.
+    pub fn fits(&self, registration: &StageRegistration) -> bool {
         use Stage::{AfterOutput, AfterToolcall, BeforeOutput, BeforeToolcall, OnInput, PostAction, PreAction};
+        let StageRegistration { stage, mode, scope, .. } = *registration;
         let stage_takes = match self {
             Patch::SetText(_) => matches!(stage, OnInput | PostAction | BeforeOutput),
             Patch::AddSystem(_) => !matches!(stage, BeforeOutput | AfterOutput),
@@ -248,6 +249,14 @@ impl Patch {
             HandlerMode::Add => matches!(self, Patch::AddSystem(_) | Patch::PutData { .. }),
             HandlerMode::Rewrite => true,
         };
-        stage_takes && mode_takes
+        // Needs no grant, so it has a say in its own calls alone: not in what the model reads as the host's word, not in
+        // the answer, not in what other tools do.
+        let scope_takes = match scope {
+            Scope::OwnTools => {
+                matches!(self, Patch::SetArgs { .. } | Patch::SetResult(_) | Patch::Refuse(_) | Patch::PutData { .. })
+            }
+            Scope::Global => true,
+        };
+        stage_takes && mode_takes && scope_takes
     }
 }

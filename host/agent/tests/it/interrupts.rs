@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use homeagent_journal::{EventKind, RunStatus};
 use homeagent_types::model::Message;
@@ -250,11 +251,19 @@ async fn interrupts_that_a_stopped_turn_did_not_take_are_the_next_inputs() {
 
 #[tokio::test]
 async fn an_interrupt_whose_words_can_not_be_recorded_is_not_lost() {
-    let home = Home::new().await;
+    let home = Arc::new(Home::new().await);
+    let breaking = Arc::downgrade(&home);
+    let broken = AtomicBool::new(false);
+    home.plugins.offer_stage("breaks", stage(Stage::OnInput, HandlerMode::Observe, 0), move |context| {
+        let StageData::Input(input) = context.data else { panic!("no input") };
+        if input.payload.text() == "wait" && !broken.swap(true, Ordering::SeqCst) {
+            breaking.upgrade().expect("the test goes on").break_table("events");
+        }
+        Ok(Vec::new())
+    });
     let mut asked = home.ask("go").await;
     let model = soon(home.models.next()).await;
     home.agent.interrupt("api", Some(owner()), said("me", "wait")).await.unwrap();
-    home.break_table("events");
     soon(model.cancelled()).await;
     let result = finished(&mut asked).await;
     assert_eq!(result.error.unwrap().code, "journal");

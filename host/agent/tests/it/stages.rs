@@ -350,6 +350,23 @@ async fn data_is_kept_for_the_rest_of_the_turn_under_the_plugins_name() {
 }
 
 #[tokio::test]
+async fn a_handler_of_own_tools_neither_instructs_the_model_nor_answers_for_it() {
+    let home = Home::new().await;
+    home.plugins.offer_tool("mine", crate::fake::tool("own", Effect::Read), |_, _| {
+        Box::pin(async { Ok(ToolOutput::text("raw")) })
+    });
+    let own = StageRegistration { scope: Scope::OwnTools, ..stage(Stage::AfterToolcall, REWRITE, 0) };
+    let patches = vec![Patch::AddSystem("obey".to_owned()), Patch::Respond("hijacked".to_owned())];
+    always(&home, "mine", own, patches);
+    let mut asked = home.ask("go").await;
+    soon(home.models.next()).await.end(calls(&[("own", "{}")]));
+    let model = soon(home.models.next()).await;
+    assert!(!format!("{:?}", model.prompt).contains("obey"), "no system message is taken");
+    model.end(answer("my own words"));
+    assert_eq!(finished(&mut asked).await.reply, "my own words");
+}
+
+#[tokio::test]
 async fn a_handler_of_own_tools_sees_only_those() {
     let home = Home::new().await;
     home.plugins.offer_echo("look", Effect::Read);

@@ -216,19 +216,64 @@ impl Discovery {
             position: 0,
             enabled: true,
         };
+        let before = self.secrets.get(&secret).ok().flatten();
         // The key first: a source that is told to use it has to find it.
         if let Some((_, key)) = key {
             self.secrets.set(&secret, Secret::from(key))?;
         }
-        if let Err(refused) = self.sources.add(&record) {
-            // A key that no source uses would be found by the next source of that name.
-            self.secrets.remove(&secret)?;
-            return Err(refused.into());
+        if let Err(refused) = self.sources.add_new(&record) {
+            self.put_back(&secret, before);
+            return Err(match refused {
+                SourceError::Exists { name } => DiscoveryError::Taken { name },
+                refused => refused.into(),
+            });
         }
         Ok(record)
+    }
+
+    /// The key that was there before: that of a source that was added meanwhile, or none. A key that no source uses would
+    /// be found by the next source of its name.
+    fn put_back(&self, secret: &str, before: Option<Secret>) {
+        let restored = match before {
+            Some(before) => self.secrets.set(secret, before),
+            None => self.secrets.remove(secret).map(drop),
+        };
+        if let Err(error) = restored {
+            tracing::error!(secret, %error, "the key of a source that was not accepted is left");
+        }
     }
 }
 
 fn same_endpoint(source: &SourceRecord, offer: &Offer) -> bool {
     source.adapter == offer.adapter && source.base_url.trim_end_matches('/') == offer.base_url
+}
+
+#[cfg(test)]
+mod tests {
+    use homeagent_settings::Database;
+
+    use super::*;
+
+    #[test]
+    fn a_source_that_the_owner_adds_while_it_is_looked_around_stays_as_it_is() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let database = Database::open(folder.path().join("db")).expect("a new database");
+        let secrets = Secrets::open(&database, folder.path()).expect("new secrets");
+        let settings = Settings::open(&database, &secrets).expect("new settings");
+        let sources = Sources::open(&database).expect("new sources");
+        let environment: Environment = |name| (name == "DEEPSEEK_API_KEY").then(|| "sk-found".to_owned());
+        let discovery = Discovery::new(settings, secrets.clone(), sources.clone(), environment);
+        let offer = vendors::look(environment).offers.swap_remove(0);
+        let secret = SourceRecord::key_secret(&offer.name);
+
+        let mut own = discovery.store(&offer, None).expect("it is free");
+        own.base_url = "https://proxy.home/v1".to_owned();
+        sources.add(&own).expect("the owner's own");
+        secrets.set(&secret, Secret::from("sk-own")).expect("the owner's own");
+
+        let refused = discovery.store(&offer, None).expect_err("there is one of that name");
+        assert!(matches!(refused, DiscoveryError::Taken { .. }), "{refused}");
+        assert_eq!(sources.get(&offer.name).expect("it is there").base_url, own.base_url);
+        assert_eq!(secrets.get(&secret).expect("it can be read").expect("it is there").expose(), "sk-own");
+    }
 }

@@ -65,13 +65,14 @@ impl Body {
         Ok(whole)
     }
 
-    /// The first `cap` bytes of the body, or as many as came.
+    /// The first `cap` bytes of the body, or as many as came before it ended, broke, or took as long as a silence may.
     pub async fn beginning(mut self, cap: usize) -> Vec<u8> {
         let mut beginning = Vec::new();
+        let until = Instant::now() + self.timeouts.silence;
         while beginning.len() < cap {
-            match self.next().await {
-                Ok(Some(piece)) => beginning.extend_from_slice(piece.as_ref()),
-                Ok(None) | Err(_) => break,
+            match timeout_at(until, self.next()).await {
+                Ok(Ok(Some(piece))) => beginning.extend_from_slice(piece.as_ref()),
+                Ok(Ok(None) | Err(_)) | Err(_) => break,
             }
         }
         beginning.truncate(cap);

@@ -1,6 +1,7 @@
 //! A vendor on a port of this machine, which answers as its script says.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -33,6 +34,8 @@ pub(crate) enum Ending {
 pub(crate) struct Vendor {
     pub(crate) url: String,
     requests: Arc<Mutex<Vec<String>>>,
+    /// Comments that were sent to those who were kept waiting.
+    pings: Arc<AtomicUsize>,
     /// Gets a message each time a client that was kept waiting has gone.
     pub(crate) gone: mpsc::UnboundedReceiver<()>,
     task: tokio::task::JoinHandle<()>,
@@ -45,14 +48,21 @@ impl Vendor {
         let requests = Arc::new(Mutex::new(Vec::new()));
         let (tell, gone) = mpsc::unbounded_channel();
         let seen = Arc::clone(&requests);
+        let pings = Arc::new(AtomicUsize::new(0));
+        let sent = Arc::clone(&pings);
         let task = tokio::spawn(async move {
             let mut script = VecDeque::from(script);
             while let Ok((stream, _)) = listener.accept().await {
                 let Some(reply) = script.pop_front() else { continue };
-                tokio::spawn(serve(stream, reply, Arc::clone(&seen), tell.clone()));
+                tokio::spawn(serve(stream, reply, Arc::clone(&seen), Arc::clone(&sent), tell.clone()));
             }
         });
-        Vendor { url, requests, gone, task }
+        Vendor { url, requests, pings, gone, task }
+    }
+
+    /// How many comments were sent so far.
+    pub(crate) fn pings(&self) -> usize {
+        self.pings.load(Ordering::Relaxed)
     }
 
     /// The requests so far, head and body.
@@ -67,7 +77,13 @@ impl Drop for Vendor {
     }
 }
 
-async fn serve(mut stream: TcpStream, reply: Reply, seen: Arc<Mutex<Vec<String>>>, gone: mpsc::UnboundedSender<()>) {
+async fn serve(
+    mut stream: TcpStream,
+    reply: Reply,
+    seen: Arc<Mutex<Vec<String>>>,
+    pings: Arc<AtomicUsize>,
+    gone: mpsc::UnboundedSender<()>,
+) {
     let Some(request) = read_request(&mut stream).await else { return };
     seen.lock().expect("not poisoned").push(request);
     let waits = match reply {
@@ -92,6 +108,7 @@ async fn serve(mut stream: TcpStream, reply: Reply, seen: Arc<Mutex<Vec<String>>
             }
             if matches!(ending, Ending::Pinging) {
                 while stream.write_all(b"8\r\n: ping\n\n\r\n").await.is_ok() {
+                    pings.fetch_add(1, Ordering::Relaxed);
                     tokio::time::sleep(std::time::Duration::from_millis(50)).await;
                 }
             }

@@ -4,9 +4,19 @@ use homeagent_types as host;
 use homeagent_types::stage::{FailurePolicy, HandlerMode, Patch, Scope, Stage, StageRegistration};
 
 use crate::bindings::{inputs, stage, types};
+use crate::manifest::RESERVED;
 
 /// The most tools, handlers, topics, channels or listeners a plugin may offer, each.
 const MOST_OFFERS: usize = 256;
+/// The longest name of a tool that vendors of models take, in characters.
+const LONGEST_NAME: usize = 64;
+/// The longest topic of an event that is listened for, in bytes.
+const LONGEST_TOPIC: usize = 256;
+/// The longest text about a plugin, a tool or a channel, in bytes: most of them stand in every prompt.
+const LONGEST_TEXT: usize = 4 << 10;
+/// What the host's own tools for a channel are called: this, the channel's name, and for one of them [`HELP`].
+const SEND: &str = "output_send__";
+const HELP: &str = "_help";
 
 impl From<types::Error> for host::CallError {
     fn from(error: types::Error) -> Self {
@@ -129,6 +139,15 @@ pub(crate) fn checked_descriptor(name: &str, given: types::Descriptor) -> Result
             return Err(format!("a handler of {stage} can't have the scope own-tools: no tool is in question there"));
         }
     }
+    check_text("summary", &given.summary)?;
+    if let Some(topic) = given.events.iter().find(|topic| topic.len() > LONGEST_TOPIC) {
+        return Err(format!("it listens for a topic of {} bytes; {LONGEST_TOPIC} are the most", topic.len()));
+    }
+    let channels = given.channels.into_iter().map(channel).collect::<Result<Vec<_>, _>>()?;
+    check_once("channel", channels.iter().map(|channel| channel.name.as_str()))?;
+    let listeners: Vec<_> = given.listeners.into_iter().map(|listener| listener.name).collect();
+    listeners.iter().try_for_each(|name| check_offered_name("listener", name, LONGEST_NAME))?;
+    check_once("listener", listeners.iter().map(String::as_str))?;
     Ok(host::Descriptor {
         name: given.name,
         version: given.version,
@@ -136,10 +155,26 @@ pub(crate) fn checked_descriptor(name: &str, given: types::Descriptor) -> Result
         tools: checked_tools(given.tools)?,
         stages,
         events: given.events,
-        channels: given.channels.into_iter().map(channel).collect::<Result<_, _>>()?,
-        listeners: given.listeners.into_iter().map(|listener| listener.name).collect(),
+        channels,
+        listeners,
         meta: given.meta,
     })
+}
+
+fn check_text(what: &str, text: &str) -> Result<(), String> {
+    if text.len() > LONGEST_TEXT {
+        return Err(format!("its {what} has {} bytes; {LONGEST_TEXT} are the most", text.len()));
+    }
+    Ok(())
+}
+
+fn check_once<'a>(kind: &str, names: impl Iterator<Item = &'a str>) -> Result<(), String> {
+    let mut names: Vec<_> = names.collect();
+    names.sort_unstable();
+    match names.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(format!("it offers the {kind} {} twice", pair[0])),
+        None => Ok(()),
+    }
 }
 
 /// Tool definitions, or what is wrong with one.
@@ -148,16 +183,16 @@ pub(crate) fn checked_tools(given: Vec<types::ToolDefinition>) -> Result<Vec<hos
         return Err(format!("it offers {} tools; {MOST_OFFERS} are the most", given.len()));
     }
     let tools = given.into_iter().map(tool).collect::<Result<Vec<_>, _>>()?;
-    let mut names: Vec<_> = tools.iter().map(|tool| tool.name.as_str()).collect();
-    names.sort_unstable();
-    match names.windows(2).find(|pair| pair[0] == pair[1]) {
-        Some(pair) => Err(format!("it offers the tool {} twice", pair[0])),
-        None => Ok(tools),
-    }
+    check_once("tool", tools.iter().map(|tool| tool.name.as_str()))?;
+    Ok(tools)
 }
 
 fn tool(given: types::ToolDefinition) -> Result<host::ToolDefinition, String> {
-    check_offered_name("tool", &given.name)?;
+    check_offered_name("tool", &given.name, LONGEST_NAME)?;
+    if given.name.starts_with(SEND) {
+        return Err(format!("the name of its tool {} must not begin with {SEND}: the host's own tools do", given.name));
+    }
+    check_text(&format!("description of the tool {}", given.name), &given.description)?;
     let parameters: serde_json::Value = serde_json::from_str(&given.parameters)
         .map_err(|error| format!("the schema of its tool {} is not JSON: {error}", given.name))?;
     if !parameters.is_object() {
@@ -182,7 +217,15 @@ fn tool(given: types::ToolDefinition) -> Result<host::ToolDefinition, String> {
 }
 
 fn channel(given: types::ChannelDefinition) -> Result<host::ChannelDefinition, String> {
-    check_offered_name("channel", &given.name)?;
+    check_offered_name("channel", &given.name, LONGEST_NAME - SEND.len() - HELP.len())?;
+    if RESERVED.contains(&given.name.as_str()) {
+        return Err(format!("{} is a name of the host's own; its channel needs another", given.name));
+    }
+    if given.name.ends_with(HELP) {
+        return Err(format!("the name of its channel {} must not end in {HELP}: the host's own tools do", given.name));
+    }
+    check_text(&format!("description of the channel {}", given.name), &given.description)?;
+    check_text(&format!("help of the channel {}", given.name), &given.help)?;
     let flags = [
         (types::OutputCapabilities::TEXT, host::OutputCapabilities::TEXT),
         (types::OutputCapabilities::FILE, host::OutputCapabilities::FILE),
@@ -204,10 +247,10 @@ fn channel(given: types::ChannelDefinition) -> Result<host::ChannelDefinition, S
     })
 }
 
-fn check_offered_name(kind: &str, name: &str) -> Result<(), String> {
+fn check_offered_name(kind: &str, name: &str, longest: usize) -> Result<(), String> {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
-        return Err(format!("the name of its {kind} {name:?} must be 1 to 64 letters, digits, - and _"));
+    if name.is_empty() || name.len() > longest || !name.chars().all(fits) {
+        return Err(format!("the name of its {kind} {name:?} must be 1 to {longest} letters, digits, - and _"));
     }
     Ok(())
 }
@@ -239,5 +282,81 @@ fn registration(given: types::StageRegistration) -> StageRegistration {
         }),
         timeout_ms: given.timeout_ms,
         meta: given.meta,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn descriptor(channels: &[&str], tools: &[&str]) -> types::Descriptor {
+        let channel = |name: &&str| types::ChannelDefinition {
+            name: (*name).to_owned(),
+            description: String::new(),
+            capabilities: types::OutputCapabilities::TEXT,
+            help: String::new(),
+            streaming: false,
+            meta: Vec::new(),
+        };
+        let tool = |name: &&str| types::ToolDefinition {
+            name: (*name).to_owned(),
+            description: String::new(),
+            parameters: r#"{"type":"object"}"#.to_owned(),
+            effect: types::Effect::Read,
+            min_role: None,
+            stateless: false,
+            no_memory: false,
+            cleaner: None,
+            timeout_ms: None,
+            meta: Vec::new(),
+        };
+        types::Descriptor {
+            name: "mine".into(),
+            version: "1".into(),
+            summary: String::new(),
+            tools: tools.iter().map(tool).collect(),
+            stages: Vec::new(),
+            events: Vec::new(),
+            channels: channels.iter().map(channel).collect(),
+            listeners: Vec::new(),
+            meta: Vec::new(),
+        }
+    }
+
+    fn refused(given: types::Descriptor) -> String {
+        checked_descriptor("mine", given).expect_err("it can't be offered")
+    }
+
+    #[test]
+    fn the_host_s_own_names_are_not_to_be_had() {
+        for name in RESERVED {
+            assert!(refused(descriptor(&[name], &[])).contains("the host's own"), "{name}");
+        }
+        let taken = refused(descriptor(&[], &["output_send__cli"]));
+        assert!(taken.contains("the host's own tools"), "{taken}");
+    }
+
+    #[test]
+    fn what_is_offered_has_one_name_each_and_texts_of_a_bounded_length() {
+        let listeners = ["chat", "chat"].map(|name| types::ListenerDefinition { name: name.into(), meta: Vec::new() });
+        let twice = types::Descriptor { listeners: listeners.into(), ..descriptor(&[], &[]) };
+        assert!(refused(twice).contains("listener chat twice"));
+        assert!(refused(descriptor(&["tv", "tv"], &[])).contains("channel tv twice"));
+        assert!(refused(descriptor(&[], &["add", "add"])).contains("tool add twice"));
+        let long = "x".repeat(LONGEST_TEXT + 1);
+        let mut wordy = descriptor(&[], &["add"]);
+        wordy.tools[0].description = long.clone();
+        assert!(refused(wordy).contains("description of the tool add"));
+        assert!(refused(types::Descriptor { summary: long.clone(), ..descriptor(&[], &[]) }).contains("summary"));
+        assert!(refused(types::Descriptor { events: vec![long], ..descriptor(&[], &[]) }).contains("topic"));
+    }
+
+    #[test]
+    fn every_channel_has_tools_whose_names_vendors_take_and_nobody_else_has() {
+        let longest = "x".repeat(46);
+        let offered = checked_descriptor("mine", descriptor(&[&longest], &[])).expect("it fits");
+        assert_eq!(format!("output_send__{}_help", offered.channels[0].name).len(), 64);
+        assert!(refused(descriptor(&["x".repeat(47).as_str()], &[])).contains("1 to 46"));
+        assert!(refused(descriptor(&["cli_help"], &[])).contains("must not end in _help"));
     }
 }

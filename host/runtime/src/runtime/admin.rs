@@ -86,11 +86,9 @@ impl PluginAdmin for Runtime {
 
     async fn grant(&self, name: &str, capability: &str) -> Result<(), CallError> {
         let grants = self.inner.grants(name, capability)?;
+        // First, so that what was decided before stays when it is refused.
+        self.inner.services.registrations.clash(name, capability).map_err(CallError::Invalid)?;
         grants.grant(capability).await?;
-        if let Err(reason) = self.inner.services.registrations.clash(name) {
-            grants.revoke(capability).await?;
-            return Err(CallError::Invalid(reason));
-        }
         self.inner.services.registrations.refresh();
         Ok(())
     }

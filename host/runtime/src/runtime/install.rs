@@ -10,7 +10,6 @@ use homeagent_types::ports::{Haste, PluginStatus, Removed};
 use super::{Inner, refused};
 use crate::PackageError;
 use crate::package::{self, Origin};
-use crate::slot::Slot;
 
 /// Folders that an installation makes beside the packages. They begin with a dot, so that nobody takes them for packages.
 enum Beside {
@@ -80,7 +79,11 @@ impl Inner {
     fn runs_from(&self, folder: &Path) -> Option<String> {
         let folder = folder.display().to_string();
         let running = self.slots.read().unwrap_or_else(std::sync::PoisonError::into_inner);
-        running.values().map(Slot::status).find(|status| status.folder.as_ref() == Some(&folder)).map(|it| it.name)
+        running
+            .values()
+            .map(|slot| slot.status())
+            .find(|status| status.folder.as_ref() == Some(&folder))
+            .map(|it| it.name)
     }
 
     /// The folder of an installed plugin; nothing where it is gone, or holds another one by now, and the plugin is still

@@ -8,7 +8,7 @@ use homeagent_types::ports::{Connection, Frame, ToPeer};
 use homeagent_types::{CallError, Meta, Principal};
 use tokio::sync::{Mutex, mpsc};
 
-use super::Slot;
+use super::Line;
 use super::job::Work;
 use super::sockets::FromSlot;
 use crate::host::LARGEST_FRAME;
@@ -31,7 +31,7 @@ pub(crate) struct HeldConnection {
 }
 
 /// Adds a connection to the slot and tells the instance of it.
-pub(crate) fn open(slot: Slot, listener: &str, attested: Option<Principal>, meta: Meta) -> HeldConnection {
+pub(crate) fn open(slot: Line, listener: &str, attested: Option<Principal>, meta: Meta) -> HeldConnection {
     let (id, from_slot) = slot.core.sockets.add(listener, attested, meta);
     let (to_slot, frames) = mpsc::channel(WAITING);
     tokio::spawn(pump(slot, id, frames));
@@ -80,8 +80,15 @@ fn length(frame: &Frame) -> usize {
 
 /// Hands frames to whatever instance serves, in order. A frame is out of the queue when its handler returned; when the
 /// instance is lost under it, it is handed over once more.
-async fn pump(slot: Slot, id: u64, mut frames: mpsc::Receiver<FromPeer>) {
-    drop(call(&slot, |reply| Work::Open { connection: id, reply }).await);
+async fn pump(slot: Line, id: u64, mut frames: mpsc::Receiver<FromPeer>) {
+    let opened = call(&slot, |reply| Work::Open { connection: id, reply }).await;
+    // An instance that is lost is followed by one that is told when it takes over; one that is there and was not told, or
+    // has not come to an end with it, would not know whose frames it gets.
+    if let Err(error @ (CallError::Busy | CallError::Timeout)) = opened {
+        tracing::warn!(plugin = %slot.core.name, connection = id, %error, "a connection was not taken in");
+        slot.core.sockets.give_up(id, &format!("the plugin {} did not take the connection: {error}", slot.core.name));
+        return;
+    }
     let mut reason = "the connection was lost".to_owned();
     while let Some(first) = frames.recv().await {
         let (mut batch, mut bytes) = (Vec::new(), 0);
@@ -121,7 +128,7 @@ async fn pump(slot: Slot, id: u64, mut frames: mpsc::Receiver<FromPeer>) {
     drop(call(&slot, |reply| Work::Closed { connection: id, reason, reply }).await);
 }
 
-async fn hand_over(slot: &Slot, connection: u64, batch: Vec<Frame>) {
+async fn hand_over(slot: &Line, connection: u64, batch: Vec<Frame>) {
     let again = batch.clone();
     let first = call(slot, |reply| Work::Frames { connection, frames: batch, reply }).await;
     // After a time-out the handler may still be at it; only a lost instance has certainly let go of the frames.
@@ -146,6 +153,6 @@ fn failure_frame(error: &CallError) -> Frame {
     Frame::Text(serde_json::json!({ "type": "error", "text": error.to_string() }).to_string())
 }
 
-async fn call(slot: &Slot, work: impl FnOnce(super::job::Reply<()>) -> Work) -> Result<(), CallError> {
+async fn call(slot: &Line, work: impl FnOnce(super::job::Reply<()>) -> Work) -> Result<(), CallError> {
     slot.call(slot.usual_deadline(), work).await
 }

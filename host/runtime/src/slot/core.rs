@@ -118,6 +118,7 @@ impl SlotCore {
 
     pub(crate) fn is_over(&self, generation: u64) {
         lock(&self.killers).remove(&generation);
+        self.say_dropped(&mut lock(&self.log));
     }
 
     pub(crate) fn kill(&self, generation: u64, reason: String) {
@@ -251,12 +252,9 @@ impl SlotCore {
         {
             let mut budget = lock(&self.log);
             if budget.second.elapsed().as_secs() >= 1 {
-                if budget.dropped > 0 {
-                    tracing::warn!(target: "plugin", plugin = %self.name, lines = budget.dropped, "log lines dropped");
-                }
+                self.say_dropped(&mut budget);
                 budget.second = Instant::now();
                 budget.lines = 0;
-                budget.dropped = 0;
             }
             if budget.lines >= budget.per_second {
                 budget.dropped += 1;
@@ -275,17 +273,32 @@ impl SlotCore {
         }
     }
 
-    pub(crate) fn note_last_words(&self, words: &str) {
-        let mut budget = lock(&self.log);
-        if budget.last_words.len() < LONGEST_LAST_WORDS {
-            budget.last_words.push_str(&words[..words.floor_char_boundary(LONGEST_LAST_WORDS)]);
-            budget.last_words.push(' ');
+    fn say_dropped(&self, budget: &mut LogBudget) {
+        let lines = std::mem::take(&mut budget.dropped);
+        if lines > 0 {
+            tracing::warn!(target: "plugin", plugin = %self.name, lines, "log lines dropped");
         }
     }
 
-    /// What the guest wrote to its standard error since the last time this was asked.
+    pub(crate) fn note_last_words(&self, words: &str) {
+        let words = self.secrets.redact(words);
+        let mut budget = lock(&self.log);
+        let kept = &mut budget.last_words;
+        kept.push_str(&words);
+        kept.push(' ');
+        // The end is kept: a panic comes last.
+        let surplus = kept.len().saturating_sub(LONGEST_LAST_WORDS);
+        kept.drain(..kept.ceil_char_boundary(surplus));
+    }
+
+    /// What the guest last wrote to its standard error since this was asked before, without known secrets.
     pub(crate) fn take_last_words(&self) -> String {
         std::mem::take(&mut lock(&self.log).last_words).split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    /// Forgets what an instance before this one wrote.
+    pub(crate) fn forget_last_words(&self) {
+        lock(&self.log).last_words.clear();
     }
 }
 
@@ -305,4 +318,51 @@ impl Drop for JobGuard {
 /// A panic while one of these short locks is held leaves nothing half done, so poisoning is no reason to stop.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use homeagent_settings::{Database, Grants, Settings};
+
+    use super::*;
+
+    /// What was written into the log.
+    #[derive(Clone, Default)]
+    struct Written(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Written {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            lock(&self.0).extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn lines_that_were_dropped_at_the_end_of_an_instance_are_counted_in_the_log() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let database = Database::open(folder.path().join("db")).expect("a new database");
+        let secrets = Secrets::open(&database, folder.path()).expect("new secrets");
+        let settings = Settings::open(&database, &secrets).expect("new settings");
+        settings.set("core.plugin.log_lines_per_second", 1).expect("a valid number");
+        let grants = Grants::open(&database).expect("new grants");
+        let services = Services::new(settings, grants.clone(), secrets);
+        let core = SlotCore::new("loud".into(), GrantTable::new("loud".into(), grants), &services);
+        let written = Written::default();
+        let writer = written.clone();
+        let log = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
+        tracing::subscriber::with_default(log, || {
+            for _ in 0..100 {
+                core.log(Level::INFO, "much to say");
+            }
+            core.is_over(1);
+        });
+        let written = String::from_utf8_lossy(&lock(&written.0)).into_owned();
+        assert!(written.contains("log lines dropped"), "{written}");
+    }
 }

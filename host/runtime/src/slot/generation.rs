@@ -174,12 +174,13 @@ struct Life {
 impl Life {
     async fn run(self, ready: oneshot::Sender<Result<(), String>>, mut orders: mpsc::UnboundedReceiver<Order>) -> Exit {
         let Seat { engine, core, services, .. } = &self.seat;
+        core.forget_last_words();
         let mut store = instance::store(engine, core, services, self.memory, &self.live);
         let exports = match self.instantiate(&mut store).await {
             Ok(exports) => Arc::new(exports),
             Err(error) => {
                 self.seat.core.meters.trapped();
-                let reason = describe_trap(&self.seat.core, "instantiation", &error, None);
+                let reason = describe_trap(&self.seat.core, "instantiation", &error, store.data_mut().take_refusal());
                 drop(ready.send(Err(reason.clone())));
                 return Exit::Failed(reason);
             }
@@ -435,7 +436,8 @@ pub(crate) async fn describe(
         let instance = pre.instantiate_async(&mut store).await.map_err(|error| one_line(&error))?;
         let exports = indices.load(&mut store, &instance).map_err(|error| one_line(&error))?;
         let described = exports.lifecycle.call_describe(&mut store).await;
-        let given = described.map_err(|trap| describe_trap(&seat.core, "lifecycle.describe", &trap, None))?;
+        let refusal = store.data_mut().take_refusal();
+        let given = described.map_err(|trap| describe_trap(&seat.core, "lifecycle.describe", &trap, refusal))?;
         let descriptor = crate::convert::checked_descriptor(&seat.core.name, given)?;
         match indices.missing_for(&descriptor) {
             Some(words) => Err(format!("it {words}")),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use homeagent_types::ports::Frame;
 use homeagent_types::stage::{Patch, StageContext};
-use homeagent_types::{CallError, Cause, Media, MediaSource, Output, OutputDelta, Receipt, ToolOutput};
+use homeagent_types::{CallError, Cause, Effect, Media, MediaSource, Output, OutputDelta, Receipt, ToolOutput};
 use tokio::sync::{Notify, oneshot};
 use wasmtime::AsContextMut;
 use wasmtime::component::{Accessor, AccessorTask, ComponentNamedList, Lift, Lower, TypedFunc};
@@ -54,7 +54,7 @@ pub(crate) type Verdict = Arc<Fate>;
 
 /// What is to be done.
 pub(crate) enum Work {
-    Tool { name: String, args: String, cause: Cause, reply: Reply<ToolOutput> },
+    Tool { name: String, effect: Effect, args: String, cause: Cause, reply: Reply<ToolOutput> },
     Stage { context: Box<StageContext>, reply: Reply<Vec<Patch>> },
     Deliver { output: Box<Output>, cause: Cause, reply: Reply<Receipt> },
     Show { deltas: Vec<OutputDelta>, reply: Reply<()> },
@@ -79,10 +79,14 @@ impl Work {
         }
     }
 
-    /// Whether the same call may be made again when it is not known how far it came. A message may not: it might be
-    /// said twice.
+    /// Whether the same call may be made again when it is not known how far it came. A message may not, nor may a tool
+    /// that changes something: it might be done twice.
     pub(crate) fn may_be_repeated(&self) -> bool {
-        !matches!(self, Work::Deliver { .. })
+        match self {
+            Work::Deliver { .. } => false,
+            Work::Tool { effect, .. } => *effect == Effect::Read,
+            _ => true,
+        }
     }
 
     fn cause_mut(&mut self) -> Option<&mut Cause> {
@@ -174,7 +178,7 @@ impl AccessorTask<InstanceState> for JobTask {
         job.verdict.begun.store(true, Ordering::Release);
         let call = Call { accessor, slot: &slot, job: job.id, export: job.work.export(), largest_output };
         match job.work {
-            Work::Tool { name, args, cause, reply } => match &exports.tools {
+            Work::Tool { name, args, cause, reply, .. } => match &exports.tools {
                 Some(it) => {
                     let run = call.run(it.func_call(), (name, args, cause.into()));
                     call.answer(reply, run, |output: types::ToolOutput| checked_output(output.into())).await
@@ -263,7 +267,10 @@ impl Call<'_> {
             self.slot.note_task(self.job, call.task());
             Ok::<_, wasmtime::Error>(call)
         })?;
-        func.finish_call_concurrent(self.accessor, started).await
+        let returned = func.finish_call_concurrent(self.accessor, started).await?;
+        // A guest that went without what it was refused does not trap for want of it later.
+        self.accessor.with(|mut access| drop(access.as_context_mut().data_mut().take_refusal()));
+        Ok(returned)
     }
 
     fn missing<T>(&self, reply: Reply<T>) -> wasmtime::Result<()> {

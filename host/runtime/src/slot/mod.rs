@@ -15,6 +15,7 @@ pub(crate) mod sockets;
 pub(crate) mod supervisor;
 pub(crate) mod swap;
 
+use std::ops::Deref;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -70,11 +71,25 @@ pub(crate) struct SlotState {
     pub(crate) restarts: u64,
 }
 
-/// A handle to a slot.
+/// A handle to a slot. When the last one goes, the slot ends.
 #[derive(Clone)]
 pub(crate) struct Slot {
-    pub(crate) core: Arc<SlotCore>,
     pub(crate) control: mpsc::Sender<Control>,
+    line: Line,
+}
+
+impl Deref for Slot {
+    type Target = Line;
+
+    fn deref(&self) -> &Line {
+        &self.line
+    }
+}
+
+/// The way to call what runs in a slot. Does not keep the slot.
+#[derive(Clone)]
+pub(crate) struct Line {
+    pub(crate) core: Arc<SlotCore>,
     pub(crate) state: Arc<Mutex<SlotState>>,
     services: Arc<Services>,
     jobs: mpsc::Sender<Job>,
@@ -90,7 +105,7 @@ async fn answered<T>(answer: oneshot::Receiver<T>, verdict: &Verdict) -> Option<
     }
 }
 
-impl Slot {
+impl Line {
     /// Runs one job. The caller has its answer at the deadline at the latest.
     pub(crate) async fn call<T>(&self, deadline: Instant, work: impl FnOnce(Reply<T>) -> Work) -> Result<T, CallError> {
         self.check()?;
@@ -110,7 +125,7 @@ impl Slot {
                     Ok(None) => match verdict.reason.get() {
                         Some(reason) => Err(CallError::Other(reason.clone())),
                         None if !repeatable && verdict.begun.load(Ordering::Acquire) => Err(CallError::Other(format!(
-                            "the plugin {} was lost in {export}; it is not known whether it was done",
+                            "the plugin {} was lost or replaced in {export}; it is not known whether it was done",
                             self.core.name
                         ))),
                         None => self.check().and(Err(CallError::Retryable)),

@@ -13,7 +13,7 @@ use super::job::{Job, Work};
 use super::probation::Probation;
 use super::show::ShowQueue;
 use super::swap::{self, Outcome};
-use super::{Control, Phase, Slot, SlotState};
+use super::{Control, Line, Phase, Slot, SlotState};
 use crate::bus::EventQueue;
 use crate::package::{PackageInfo, Prepared};
 use crate::services::Services;
@@ -42,16 +42,10 @@ pub(crate) async fn start(seat: Seat, prepared: Arc<Prepared>, jobs: mpsc::Sende
         since: Instant::now(),
         restarts: 0,
     }));
-    let show = Arc::new(ShowQueue::new());
-    let slot = Slot {
-        core: Arc::clone(&seat.core),
-        control,
-        state: Arc::clone(&state),
-        services,
-        jobs,
-        show: Arc::clone(&show),
-    };
-    let pumps = tokio_util::task::AbortOnDropHandle::new(tokio::spawn(pump(slot.clone(), show, events)));
+    let show = Arc::new(ShowQueue::new(services.secrets.clone()));
+    let core = Arc::clone(&seat.core);
+    let line = Line { core, state: Arc::clone(&state), services, jobs, show: Arc::clone(&show) };
+    let pumps = tokio_util::task::AbortOnDropHandle::new(tokio::spawn(pump(line.clone(), show, events)));
     let supervisor = Supervisor {
         seat,
         prepared,
@@ -66,7 +60,7 @@ pub(crate) async fn start(seat: Seat, prepared: Arc<Prepared>, jobs: mpsc::Sende
         _pumps: pumps,
     };
     tokio::spawn(supervisor.run(control_rx));
-    Ok(slot)
+    Ok(Slot { control, line })
 }
 
 /// Puts what a version of the plugin offers in the place of what its slot offered before; on failure nothing changes.
@@ -77,7 +71,6 @@ pub(super) fn register(
     descriptor: &Arc<Descriptor>,
 ) -> Result<Arc<EventQueue>, String> {
     let wants = package.manifest.wants.keys().cloned();
-    services.registrations.check(&core.name, descriptor)?;
     let before = core.grants.ask(wants, package.bundled);
     if let Err(clash) = services.registrations.put(&core.name, Arc::clone(descriptor), core.grants.clone()) {
         core.grants.ask_again(before);
@@ -168,8 +161,9 @@ impl Supervisor {
              the one that failed: {reason}",
             good.package.manifest.version
         );
-        if let Err(clash) = register(&self.seat.services, &self.seat.core, &good.package, &good.descriptor) {
-            tracing::error!(plugin = %name, %clash, "the code before can't offer what it did");
+        let declared = good.package.manifest.settings.clone();
+        if let Err(error) = self.seat.services.settings.declare_plugin(name, declared) {
+            tracing::error!(plugin = %name, %error, "the code before can't have the settings it had");
         }
         tracing::error!(plugin = %name, %remark, "rolled back");
         self.seat.core.note_error(remark.clone());
@@ -201,6 +195,7 @@ impl Supervisor {
         if self.restarts.len() >= most {
             tracing::error!(plugin = %name, %reason, "the plugin failed too often and stays off");
             services.registrations.keep_closed_handlers(name);
+            services.bus.silence(name);
             self.restart_at = None;
             {
                 let mut state = lock(&self.state);
@@ -232,6 +227,11 @@ impl Supervisor {
             Ok(generation) => generation,
             Err(reason) => return self.failed(reason),
         };
+        // Anew, for the instance before it may have put other tools there, which this one knows nothing of.
+        let (core, prepared) = (&self.seat.core, &self.prepared);
+        if let Err(clash) = register(&self.seat.services, core, &prepared.package, &prepared.descriptor) {
+            tracing::error!(plugin = %core.name, %clash, "the plugin can't offer what it did");
+        }
         // Said first: whoever is answered by it finds it live.
         self.serves_now();
         match generation.serve().await {
@@ -308,7 +308,7 @@ async fn until(at: Option<Instant>) {
 }
 
 /// Hands events and pieces of answers to the slot, each kind in order.
-async fn pump(slot: Slot, show: Arc<ShowQueue>, events: Arc<EventQueue>) {
+async fn pump(slot: Line, show: Arc<ShowQueue>, events: Arc<EventQueue>) {
     let shows = async {
         loop {
             let deltas = show.next().await;

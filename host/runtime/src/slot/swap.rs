@@ -70,7 +70,9 @@ impl Supervisor {
 
     async fn replace(&mut self, prepared: Arc<Prepared>, haste: Haste) -> Result<(), SwapError> {
         let services = Arc::clone(&self.seat.services);
-        services.registrations.check(&self.seat.core.name, &prepared.descriptor).map_err(SwapError::Refused)?;
+        let core = &self.seat.core;
+        let free = services.registrations.check(&core.name, &prepared.descriptor, &core.grants);
+        free.map_err(SwapError::Refused)?;
         let number = self.take_number();
         let mut next = Generation::start(&self.seat, &prepared, number).await.map_err(SwapError::Refused)?;
         let begun = Instant::now();

@@ -32,6 +32,24 @@ async fn a_panic_is_an_error_that_names_plugin_export_and_words_and_the_next_cal
 }
 
 #[tokio::test]
+async fn a_call_that_only_reads_and_is_lost_beside_a_trap_may_be_made_again() {
+    let house = house::with(&["traps"]).await;
+    let (lost, trapped) = tokio::join!(house.call("traps", "wait", "{}"), house.call("traps", "trap", "{}"));
+    assert_eq!(lost, Err(CallError::Retryable));
+    reason(trapped);
+}
+
+#[tokio::test]
+async fn tools_that_an_instance_put_there_go_with_it() {
+    let house = house::with(&["traps"]).await;
+    house.call("traps", "retool", "{}").await.expect("it has the grant");
+    assert_eq!(house.tools(), ["other"]);
+    reason(house.call("traps", "trap", "{}").await);
+    assert_eq!(house.call_again("traps", "ok").await, Ok("ok".into()));
+    assert!(house.tools().contains(&"ok".to_owned()), "{:?}", house.tools());
+}
+
+#[tokio::test]
 async fn a_guest_that_computes_for_ever_costs_its_caller_the_deadline_and_nobody_else_anything() {
     let house = house::with(&["traps", "counter-one"]).await;
     house.settings.set("core.plugin.grace_ms", 50).expect("a valid grace");
@@ -60,6 +78,14 @@ async fn memory_has_an_end_and_the_error_says_so() {
 }
 
 #[tokio::test]
+async fn a_guest_that_copes_without_memory_is_not_said_to_trap_for_want_of_it() {
+    let house = house::with(&["traps"]).await;
+    assert_eq!(house.call("traps", "greed", "{}").await, Ok("without".into()));
+    let reason = reason(house.call("traps", "trap", "{}").await);
+    assert!(!reason.contains("64 MiB") && reason.contains("a trap on request"), "{reason}");
+}
+
+#[tokio::test]
 async fn an_answer_that_is_nested_too_deep_is_refused_and_costs_no_instance() {
     let house = house::with(&["traps"]).await;
     let reason = reason(house.call("traps", "deep", "{}").await);
@@ -68,11 +94,30 @@ async fn an_answer_that_is_nested_too_deep_is_refused_and_costs_no_instance() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_too_big_is_refused() {
-    let house = house::with(&["traps", "counter-one"]).await;
-    let outcome = house.call("traps", "big", "{}").await;
-    assert!(matches!(outcome, Err(CallError::Other(_))), "{outcome:?}");
-    assert_eq!(house.call_again("traps", "ok").await, Ok("ok".into()));
+async fn an_answer_that_is_too_big_is_refused_and_costs_no_instance() {
+    let house = house::with(&["traps"]).await;
+    let reason = reason(house.call("traps", "big", "{}").await);
+    assert!(reason.contains("1048576 are the most"), "{reason}");
+    assert_eq!(house.call("traps", "ok", "{}").await, Ok("ok".into()));
+    assert_eq!(house.status("traps").restarts, 0);
+}
+
+#[tokio::test]
+async fn the_report_of_a_panic_has_its_message_however_much_was_written_before() {
+    let house = house::with(&["traps"]).await;
+    house.call("traps", "chatter", "{}").await.expect("it only complains");
+    let reason = reason(house.call("traps", "trap", "{}").await);
+    assert!(reason.contains("a trap on request"), "{reason}");
+}
+
+#[tokio::test]
+async fn the_report_of_a_panic_has_no_known_secret_in_it() {
+    let house = house::with(&["traps"]).await;
+    house.secrets.set("source.x.key", "sk-marked-0123456789".into()).expect("a secret");
+    let reason = reason(house.call("traps", "lament", r#"{"key":"sk-marked-0123456789"}"#).await);
+    assert!(reason.contains("woe") && reason.contains("[secret source.x.key]"), "{reason}");
+    let status = house.status("traps");
+    assert!(!reason.contains("sk-marked") && !format!("{status:?}").contains("sk-marked"), "{reason}, {status:?}");
 }
 
 #[tokio::test]
@@ -143,9 +188,7 @@ async fn a_guard_that_is_switched_off_does_not_open_the_gate() {
         cause: house::cause(5_000),
     };
     house.runtime.run_stage("guard", context.clone()).await.expect_err("it traps");
-    while house.state("guard") != "failed" {
-        tokio::task::yield_now().await;
-    }
+    house::until(|| house.state("guard") == "failed").await;
     assert!(closed(), "its handler is still asked");
     house.runtime.run_stage("guard", context).await.expect_err("and refuses by failing");
 }

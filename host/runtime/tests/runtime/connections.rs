@@ -71,6 +71,22 @@ async fn unloading_the_plugin_closes_its_connections() {
     assert!(gone.is_err_and(|error| error.to_string().contains("chat")));
 }
 
+#[tokio::test]
+async fn a_connection_that_nobody_takes_is_closed_with_the_reason() {
+    let house = house::with(&["ledger-one"]).await;
+    house.settings.set("core.plugin.call_timeout_ms", 100).expect("a valid time");
+    house.settings.set("core.plugin.grace_ms", 0).expect("a valid grace");
+    let computes = house.call_within("ledger", "compute", "{}", 5_000);
+    let connect = async {
+        house::until(|| house.status("ledger").calls == 1 && house.status("ledger").waiting == 0).await;
+        let connection = house.runtime.connect("ledger", None, Vec::new()).await.expect("the ledger has the listener");
+        let Some(ToPeer::GivenUp(reason)) = connection.next().await else { panic!("no reason was given") };
+        assert!(reason.contains("ledger did not take the connection"), "{reason}");
+    };
+    let (outcome, ()) = tokio::join!(computes, connect);
+    outcome.expect_err("it computes for ever");
+}
+
 fn output(text: &str) -> Output {
     Output {
         id: "1".into(),

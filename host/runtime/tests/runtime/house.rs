@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use homeagent_runtime::{Bundled, Parts, Runtime};
@@ -11,6 +12,8 @@ use homeagent_types::{Accepted, Audience, CallError, Cause, Principal, Role, Sub
 use tempfile::TempDir;
 use tokio::sync::{Semaphore, watch};
 
+/// Longer than anything takes that is waited for.
+const LONG: Duration = Duration::from_secs(120);
 /// Longer than a call takes on any machine, in milliseconds.
 const LONG_MS: u64 = 600_000;
 
@@ -67,6 +70,21 @@ impl Mind for FakeMind {
         }
         Ok(ToolOutput::text("done"))
     }
+}
+
+/// What comes of it; a test that waits in vain fails.
+pub(crate) async fn soon<T>(work: impl Future<Output = T>) -> T {
+    tokio::time::timeout(LONG, work).await.expect("it happens in time")
+}
+
+/// Waits until it is so.
+pub(crate) async fn until(is_so: impl Fn() -> bool) {
+    soon(async {
+        while !is_so() {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
 }
 
 /// A runtime without packages.
@@ -156,18 +174,21 @@ impl House {
 
     /// Calls until the answer is not `retryable`: what a caller does that knows an instance may be lost under it.
     pub(crate) async fn call_again(&self, plugin: &str, tool: &str) -> Result<String, CallError> {
-        loop {
-            match self.call(plugin, tool, "{}").await {
-                Err(CallError::Retryable) => tokio::task::yield_now().await,
-                outcome => return outcome,
+        soon(async {
+            loop {
+                match self.call(plugin, tool, "{}").await {
+                    Err(CallError::Retryable) => tokio::task::yield_now().await,
+                    outcome => return outcome,
+                }
             }
-        }
+        })
+        .await
     }
 
     /// Waits until so many calls of the tool `gate` have begun.
     pub(crate) async fn at_gate(&self, calls: usize) {
         let mut at_gate = self.mind.at_gate.subscribe();
-        at_gate.wait_for(|count| *count >= calls).await.expect("the mind lives as long as the house");
+        soon(at_gate.wait_for(|count| *count >= calls)).await.expect("the mind lives as long as the house");
     }
 
     pub(crate) fn status(&self, plugin: &str) -> PluginStatus {

@@ -77,3 +77,40 @@ async fn compiled_code_and_its_key_are_for_the_owner_alone() {
         assert_eq!(mode(&entry.expect("an entry").path()), 0o600);
     }
 }
+
+#[tokio::test]
+async fn a_folder_of_packages_that_can_t_be_read_is_said_to_be_that() {
+    let house = house::empty();
+    std::fs::write(house.plugins(), "no folder").expect("a file");
+    let refused = house.runtime.reload("counter", Haste::default()).await.expect_err("nothing is there").to_string();
+    assert!(refused.contains("can't be read") && refused.contains("plugins"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_component_that_is_too_large_is_said_to_be_that() {
+    let house = house::empty();
+    let component = house.install("counter-one", "counter").join("guest_counter_one.wasm");
+    let file = std::fs::OpenOptions::new().write(true).open(component).expect("it is installed");
+    file.set_len((64 << 20) + 1).expect("a file with a hole");
+    let refused = house.runtime.reload("counter", Haste::default()).await.expect_err("too large").to_string();
+    assert!(refused.contains("more than 67108864 bytes") && !refused.contains("wasm32"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_refused_package_is_forgotten_with_its_folder_or_its_fault() {
+    let house = house::empty();
+    let mended = house.install("counter-one", "mended").join("plugin.toml");
+    let good = std::fs::read_to_string(&mended).expect("it is installed");
+    let deleted = house.plugins().join("deleted");
+    std::fs::create_dir_all(&deleted).expect("a folder");
+    for folder in [&mended, &deleted.join("plugin.toml")] {
+        std::fs::write(folder, "[plugin").expect("a file");
+    }
+    house.runtime.load_all().await;
+    assert_eq!([house.state("mended"), house.state("deleted")], ["refused", "refused"]);
+    std::fs::write(&mended, good).expect("a file");
+    std::fs::remove_dir_all(&deleted).expect("its own folder");
+    house.runtime.load("counter").await.expect("it is mended, and says its own name");
+    let names: Vec<_> = house.runtime.list().into_iter().map(|status| status.name).collect();
+    assert_eq!(names, ["counter"]);
+}

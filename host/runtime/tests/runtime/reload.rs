@@ -2,6 +2,7 @@
 
 use homeagent_types::ports::{Haste, PluginAdmin, Plugins};
 use homeagent_types::{CallError, Role};
+use tokio::sync::broadcast::error::RecvError;
 
 use crate::house;
 
@@ -82,13 +83,9 @@ async fn an_event_lends_nobody_the_rights_of_the_turn_it_tells_of() {
     let house = house::with(&["events"]).await;
     let payload = serde_json::json!({ "call": "an_owners_tool" });
     house.runtime.publish("agent_llm_chain", payload, house::cause(1_000));
-    let called = loop {
-        let called = house.mind.called.lock().expect("no panic").clone();
-        if !called.is_empty() {
-            break called;
-        }
-        tokio::task::yield_now().await;
-    };
+    let called = || house.mind.called.lock().expect("no panic").clone();
+    house::until(|| !called().is_empty()).await;
+    let called = called();
     let (caller, _, cause) = &called[0];
     assert_eq!((caller.as_str(), cause.principal.role), ("events", Role::Plugin));
 }
@@ -99,12 +96,24 @@ async fn events_reach_those_who_asked_for_them() {
     house.runtime.reload("events", Haste::default()).await.expect("granted now, it subscribes");
     house.runtime.publish("agent_llm_chain", serde_json::json!({ "round": 1 }), house::cause(1_000));
     house.runtime.publish("something_else", serde_json::json!({}), house::cause(1_000));
-    loop {
-        let seen = house.call("events", "events_seen", "{}").await.expect("it tells");
-        if seen.contains("agent_llm_chain") {
-            assert!(!seen.contains("something_else"));
-            break;
+    let seen = async {
+        loop {
+            let seen = house.call("events", "events_seen", "{}").await.expect("it tells");
+            if seen.contains("agent_llm_chain") {
+                return seen;
+            }
+            tokio::task::yield_now().await;
         }
-        tokio::task::yield_now().await;
-    }
+    };
+    assert!(!house::soon(seen).await.contains("something_else"));
+}
+
+#[tokio::test]
+async fn nothing_of_a_runtime_that_was_dropped_goes_on() {
+    let house = house::with(&["counter-one", "events"]).await;
+    let mut changes = house.runtime.subscribe();
+    drop(house.runtime);
+    // It closes when the last part of the runtime has gone.
+    let closed = async { while !matches!(changes.recv().await, Err(RecvError::Closed)) {} };
+    house::soon(closed).await;
 }

@@ -182,6 +182,13 @@ impl Secrets {
         self.vault().redaction.apply(text)
     }
 
+    /// How many bytes of a text that goes on can be told from the rest without a secret going out in pieces: up to where
+    /// a known one may have begun. What is told is still to be redacted.
+    #[must_use]
+    pub fn settled(&self, text: &str) -> usize {
+        self.vault().redaction.settled(text)
+    }
+
     fn vault(&self) -> RwLockReadGuard<'_, Vault> {
         self.shared.vault.read().unwrap_or_else(PoisonError::into_inner)
     }

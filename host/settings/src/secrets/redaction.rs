@@ -32,15 +32,40 @@ impl Redaction {
         Self { needles }
     }
 
-    pub(super) fn apply<'a>(&self, text: &'a str) -> Cow<'a, str> {
+    /// Where the values stand in a text, each with its place among the needles; sorted.
+    fn find(&self, text: &str) -> Vec<(usize, usize)> {
         let mut found = Vec::new();
         for (index, (needle, _)) in self.needles.iter().enumerate() {
             found.extend(memmem::find_iter(text.as_bytes(), needle.as_bytes()).map(|start| (start, index)));
         }
+        found.sort_unstable();
+        found
+    }
+
+    /// How many bytes of a text that goes on can be told from others whatever comes next: up to where a value may have
+    /// begun that is not there as a whole yet.
+    pub(super) fn settled(&self, text: &str) -> usize {
+        let bytes = text.as_bytes();
+        let longest = self.needles.first().map_or(0, |(needle, _)| needle.len());
+        let begins = |start: usize| {
+            let rest = &bytes[start..];
+            self.needles.iter().any(|(needle, _)| needle.len() > rest.len() && needle.as_bytes().starts_with(rest))
+        };
+        let mut end = (text.len().saturating_sub(longest)..text.len()).find(|&at| begins(at)).unwrap_or(text.len());
+        // A value that is there as a whole is not cut in two either; the later ones first, for one may reach into another.
+        for (start, index) in self.find(text).into_iter().rev() {
+            if start < end && end < start + self.needles[index].0.len() {
+                end = start;
+            }
+        }
+        end
+    }
+
+    pub(super) fn apply<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let found = self.find(text);
         if found.is_empty() {
             return Cow::Borrowed(text);
         }
-        found.sort_unstable();
         let mut clean = String::with_capacity(text.len());
         let mut done = 0;
         for (start, index) in found {
@@ -75,4 +100,32 @@ fn in_url(plain: &str) -> Zeroizing<String> {
         }
     }
     encoded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_the_pieces_no_part_of_a_value_is_told() {
+        let secrets = [("a", "abcabcabc"), ("b", "cabcabc-xyz"), ("c", "钥匙就是这一把")];
+        let known: Vec<_> = secrets.map(|(name, value)| (name.to_owned(), Secret::from(value.to_owned()))).into();
+        let redaction = Redaction::new(known.iter().map(|(name, value)| (name, value)));
+        for text in ["say abcabcabc!", "abcabcabcabc-xyz.", "ab abcab cabcabc-xy", "是钥匙就是这一把。", "abcabcabc"]
+        {
+            let whole = redaction.apply(text).into_owned();
+            let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+            for width in 1..ends.len() {
+                let (mut told, mut rest) = (String::new(), String::new());
+                for piece in ends.iter().step_by(width).chain([&text.len()]).collect::<Vec<_>>().windows(2) {
+                    rest.push_str(&text[*piece[0]..*piece[1]]);
+                    let later = rest.split_off(redaction.settled(&rest));
+                    told.push_str(&redaction.apply(&rest));
+                    rest = later;
+                }
+                told.push_str(&redaction.apply(&rest));
+                assert_eq!(told, whole, "in pieces of {width}");
+            }
+        }
+    }
 }

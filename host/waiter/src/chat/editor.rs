@@ -6,13 +6,15 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::SyncSender;
-use std::thread::JoinHandle;
+use std::sync::mpsc::{Receiver, SyncSender};
+use std::time::Duration;
 
 use reedline::{ExternalPrinter, FileBackedHistory, Prompt, PromptEditMode, PromptHistorySearch, Reedline, Signal};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 const KEPT_LINES: usize = 1000;
+/// How long the thread that reads is waited for.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// How many lines may wait for the printer while somebody types.
 const PRINTED_AT_ONCE: usize = 1024;
 
@@ -33,7 +35,8 @@ pub(crate) struct Editor {
     answers: UnboundedReceiver<Typed>,
     printer: SyncSender<String>,
     give_up: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    /// Ends with the thread.
+    ended: Receiver<()>,
 }
 
 impl Editor {
@@ -49,8 +52,12 @@ impl Editor {
         }
         let (asks, to_ask) = std::sync::mpsc::channel();
         let (answer, answers) = unbounded_channel();
-        let thread = std::thread::spawn(move || read_lines(editor, &to_ask, &answer));
-        Self { asks: Some(asks), answers, printer: sender, give_up, thread: Some(thread) }
+        let (ends, ended) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            read_lines(editor, &to_ask, &answer);
+            drop(ends);
+        });
+        Self { asks: Some(asks), answers, printer: sender, give_up, ended }
     }
 
     /// Begins to read a line; [`Editor::typed`] has what came of it.
@@ -79,14 +86,13 @@ impl Drop for Editor {
     fn drop(&mut self) {
         self.asks = None;
         self.give_up.store(true, Ordering::SeqCst);
-        if let Some(thread) = self.thread.take() {
-            // It ends within a tenth of a second, and puts the terminal back as it was.
-            let _ = thread.join();
-        }
+        // It ends within a tenth of a second, and puts the terminal back as it was; but where the terminal is gone it reads
+        // from nowhere without end, and is left behind.
+        let _ = self.ended.recv_timeout(PATIENCE);
     }
 }
 
-fn read_lines(mut editor: Reedline, asks: &std::sync::mpsc::Receiver<&'static str>, answers: &UnboundedSender<Typed>) {
+fn read_lines(mut editor: Reedline, asks: &Receiver<&'static str>, answers: &UnboundedSender<Typed>) {
     while let Ok(prompt) = asks.recv() {
         let typed = match editor.read_line(&Plain(prompt)) {
             Ok(Signal::Success(line)) => Typed::Line(line),

@@ -146,21 +146,38 @@ async fn an_interrupt_that_is_refused_does_not_end_the_watching() {
     terminal.shows("the rest of it").await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn without_its_terminal_the_chat_ends_also_where_that_signal_was_ignored() {
+/// A chat that goes on where its terminal's end would end it, and a pipe that ends when it does.
+async fn ignoring_hangups() -> (House, Terminal, ChatEnd, pipe::Receiver) {
     let (listeners, mut ends) = FakeListeners::new(16);
     let house = House::with(listeners).await;
     house.settings.set("core.discovery.adopt", false).unwrap();
     let lives = house.home.path().join("lives");
     mknodat(CWD, &lives, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
-    let mut pipe = pipe::OpenOptions::new().open_receiver(&lives).unwrap();
+    let pipe = pipe::OpenOptions::new().open_receiver(&lives).unwrap();
     let mut terminal = Terminal::open_where(&house, "trap '' HUP;", &format!("9>{}", lives.display()));
     let slot = ends.recv().await.unwrap();
     say(&slot, &json!({"type": "hello", "conversation": "owner"}));
     terminal.shows("Ctrl-D ends the chat").await;
     terminal.press("n");
-    terminal.script.kill().await.unwrap();
-    // The program holds the other end.
+    (house, terminal, slot, pipe)
+}
+
+async fn assert_ends(mut pipe: pipe::Receiver) {
     let ended = tokio::time::timeout(Duration::from_secs(60), pipe.read(&mut [0])).await;
     assert_eq!(ended.expect("it ends").unwrap(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_its_terminal_the_chat_ends_also_where_that_signal_was_ignored() {
+    let (_house, mut terminal, _slot, pipe) = ignoring_hangups().await;
+    terminal.script.kill().await.unwrap();
+    assert_ends(pipe).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_daemon_and_terminal_the_chat_ends() {
+    let (house, mut terminal, slot, pipe) = ignoring_hangups().await;
+    drop((slot, house));
+    terminal.script.kill().await.unwrap();
+    assert_ends(pipe).await;
 }
