@@ -45,7 +45,6 @@ async fn a_head_that_is_too_large_is_refused_in_words_as_far_as_it_is_read() {
         (long.as_str(), String::new(), "414", "more than 16384 bytes"),
         // Beyond what is read nothing is said but the status.
         ("/api/v1/ping", many(1000), "431", ""),
-        ("/api/v1/ping", large(500_000), "431", ""),
         (far_too_long.as_str(), String::new(), "414", ""),
     ];
     for (target, headers, status, words) in rows {
@@ -55,6 +54,10 @@ async fn a_head_that_is_too_large_is_refused_in_words_as_far_as_it_is_read() {
         assert!(answer.contains(words), "{answer:?}");
         assert_eq!(answer.contains("application/problem+json"), !words.is_empty(), "{answer:?}");
     }
+    // What is not even read to its end is answered while bytes are on their way, and the system may drop the answer.
+    let request = format!("GET /api/v1/ping HTTP/1.1\r\nhost: 127.0.0.1\r\n{}\r\n", large(500_000));
+    let answer = raw(&house, request.as_bytes()).await;
+    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 431 "), "{answer:?}");
     house.remote(Method::GET, "/api/v1/status", "").await.ok();
 }
 
