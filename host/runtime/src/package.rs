@@ -1,5 +1,6 @@
 //! Packages: a manifest and a component, bundled with homed or installed in a folder.
 
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Read as _, Write as _};
@@ -166,6 +167,24 @@ pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), PackageError> {
         written.map_err(failed(&path))?;
     }
     Ok(())
+}
+
+/// Something in a package's folder that no installation puts there: another file than the manifest, a component or a
+/// script, or a folder.
+pub(crate) fn not_installed(folder: &Path) -> Option<PathBuf> {
+    let script = Origin::Installed(folder.to_owned()).manifest().ok().and_then(|manifest| match manifest.code {
+        Code::Script(file) => Path::new(&file).extension().map(OsStr::to_owned),
+        Code::Component(_) => None,
+    });
+    let of_package = |path: &Path| {
+        let ending = path.extension();
+        path.is_file()
+            && (path.file_name() == Some(OsStr::new("plugin.toml"))
+                || ending == Some(OsStr::new("wasm"))
+                || (ending.is_some() && ending == script.as_deref()))
+    };
+    let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    entries.map(|entry| entry.path()).find(|path| !of_package(path))
 }
 
 fn read_component(path: &Path) -> Result<Vec<u8>, PackageError> {

@@ -255,7 +255,8 @@ impl Inner {
                 }
                 Some(Origin::Installed(first)) => {
                     let (first, second) = (first.display().to_string(), folder.display().to_string());
-                    tracing::error!(plugin = %name, first, second, "two folders hold this plugin; the first counts");
+                    // Where it counts it is told: see `folders`.
+                    tracing::debug!(plugin = %name, first, second, "two folders hold this plugin; the first counts");
                 }
                 Some(Origin::Bundled(_)) => {
                     tracing::info!(plugin = %name, folder = %folder.display(), "an installed package takes the bundled one's place");

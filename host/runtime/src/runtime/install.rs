@@ -50,7 +50,7 @@ impl Inner {
         let _turn = self.turn(&name).await;
         let place = match self.packages().remove(&name) {
             // One that is broken is to be replaced, but a folder without a manifest never was a package.
-            Some(Origin::Installed(folder)) if folder.join("plugin.toml").exists() => folder,
+            Some(Origin::Installed(folder)) if folder.join("plugin.toml").exists() => only_a_package(folder, &name)?,
             _ => self.free_place(&name)?,
         };
         if fs::canonicalize(from).is_ok_and(|from| fs::canonicalize(&place).is_ok_and(|place| place == from)) {
@@ -154,6 +154,12 @@ impl Inner {
         }
         self.end(name).await;
         self.idle.lock().unwrap_or_else(std::sync::PoisonError::into_inner).remove(name);
+        // A later plugin of this name is another one, and nobody allowed it anything: before all else, so that no crash
+        // leaves grants without their plugin.
+        let (grants, plugin) = (self.services.grants.clone(), name.to_owned());
+        let forgotten = tokio::task::spawn_blocking(move || grants.forget(&plugin)).await;
+        let forgotten = forgotten.map_err(|lost| CallError::Other(lost.to_string()))?;
+        forgotten.map_err(|error| CallError::NotStored(error.to_string()))?;
         if let Some(folder) = &folder {
             // First out of its place, at once, so that half of it is never found there.
             let removed = Beside::Removed.of(folder);
@@ -162,11 +168,6 @@ impl Inner {
                 .map_err(|error| not_written(folder, &error))?;
             tidy(&removed);
         }
-        // A later plugin of this name is another one, and nobody allowed it anything.
-        let (grants, plugin) = (self.services.grants.clone(), name.to_owned());
-        let forgotten = tokio::task::spawn_blocking(move || grants.forget(&plugin)).await;
-        let forgotten = forgotten.map_err(|lost| CallError::Other(lost.to_string()))?;
-        forgotten.map_err(|error| CallError::NotStored(error.to_string()))?;
         tracing::info!(plugin = %name, folder = ?folder, "removed");
         let bundled = match self.packages().remove(name) {
             Some(origin) => {
@@ -177,6 +178,17 @@ impl Inner {
         };
         self.services.changed(name);
         Ok(Removed { removed: name.to_owned(), bundled })
+    }
+}
+
+/// The folder again, if all that is in it is a package: the rest would be lost with it.
+fn only_a_package(folder: PathBuf, name: &str) -> Result<PathBuf, CallError> {
+    match package::not_installed(&folder) {
+        None => Ok(folder),
+        Some(other) => Err(CallError::Conflict(format!(
+            "{} would be deleted with the package that is in that folder; move it away, then install {name} again",
+            other.display()
+        ))),
     }
 }
 

@@ -212,3 +212,16 @@ async fn a_folder_laid_beside_takes_no_place_from_what_runs() {
     assert_eq!(status.folder, Some(house.plugins().join("echo").display().to_string()));
     assert_eq!(house.call("echo", "echo", "{}").await, Ok("{}".into()));
 }
+
+#[tokio::test]
+async fn what_lies_beside_a_package_is_not_deleted_with_it() {
+    let house = house::empty();
+    install(&house, "echo").await.expect("the package is good");
+    let notes = house.plugins().join("echo/src");
+    fs::create_dir(&notes).expect("a folder");
+    let refused = install(&house, "echo").await.expect_err("there is something else").to_string();
+    assert!(refused.contains("echo/src would be deleted"), "{refused}");
+    assert!(notes.exists());
+    fs::remove_dir(&notes).expect("it is there");
+    install(&house, "echo").await.expect("there is the package alone");
+}
