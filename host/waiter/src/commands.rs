@@ -12,9 +12,12 @@ use crate::args::{Adapter, Agent, Args, Command, Language, NewSource, Plugin, Ru
 use crate::client::{Client, part, read};
 use crate::failure::Failure;
 use crate::plain::{plain, plain_json};
-use crate::{chat, complain, pack, print, show, stdin, templates};
+use crate::{chat, complain, file, pack, print, show, stdin, templates};
 
 const FAILED: u8 = 1;
+
+/// The largest recorded answer that the daemon takes, in bytes.
+const LARGEST_RECORDING: u64 = 64 << 20;
 
 /// Where the answers go.
 struct Desk {
@@ -266,8 +269,7 @@ impl Desk {
     }
 
     async fn try_adapter(&self, adapter: &str, file: PathBuf, chunk: Option<u32>) -> Result<u8, Failure> {
-        let recorded = std::fs::read(&file)
-            .map_err(|error| Failure::Failed(format!("{} can't be read: {error}", file.display())))?;
+        let recorded = file::bytes(&file, LARGEST_RECORDING)?;
         let query = chunk.map_or_else(String::new, |chunk| format!("?chunk={chunk}"));
         let path = format!("adapters/{}/try{query}", part(adapter));
         let answer = self.client.post_as("application/octet-stream", &path, recorded).await?;
@@ -301,7 +303,11 @@ impl Desk {
             }
             Settings::Export { file, all } => self.export_settings(file, all).await,
             Settings::Import { file, dry_run } => {
-                let document = if file.as_os_str() == "-" { stdin::text(&self.client).await? } else { text_of(&file)? };
+                let document = if file.as_os_str() == "-" {
+                    stdin::text(&self.client).await?
+                } else {
+                    file::text(&file, self.client.largest_body().await?)?
+                };
                 let path = format!("settings/import?dry_run={dry_run}");
                 let answer = self.client.post_as("application/toml", &path, document).await?;
                 self.answer(&answer, |answer| show::settings::imported(answer, dry_run))
@@ -367,8 +373,4 @@ fn new_source(new: &NewSource, key: Option<&str>) -> Value {
         "key": key,
         "options": options,
     })
-}
-
-fn text_of(file: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(file).map_err(|error| Failure::Failed(format!("{} can't be read: {error}", file.display())))
 }

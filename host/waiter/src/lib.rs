@@ -7,6 +7,7 @@ mod chat;
 mod client;
 mod commands;
 mod failure;
+mod file;
 mod pack;
 mod plain;
 mod show;

@@ -449,3 +449,12 @@ async fn what_a_script_gets_of_a_setting_it_can_set() {
     assert_eq!(run_with(&house, &["settings", "import", "-"], &document).await.code, 0);
     assert_eq!(house.settings.get(note).unwrap(), hidden);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_file_is_read_further_than_the_daemon_takes_it() {
+    let house = House::open().await;
+    for command in [["settings", "import", "/dev/zero"].as_slice(), &["adapter", "try", "parrot", "/dev/zero"]] {
+        let shown = run(&house, command).await.shown(&house);
+        assert!(shown.contains("/dev/zero holds more than the") && shown.ends_with("--- exit code 1"), "{shown}");
+    }
+}
