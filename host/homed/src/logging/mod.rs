@@ -126,3 +126,11 @@ async fn follow(settings: Settings, handle: reload::Handle<EnvFilter, Registry>)
         }
     }
 }
+
+/// Runs `work` with this subscriber, and with no other at the same time: what one wants is kept for the whole process.
+#[cfg(test)]
+fn alone_with<T>(subscriber: impl tracing::Subscriber + Send + Sync + 'static, work: impl FnOnce() -> T) -> T {
+    static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    tracing::subscriber::with_default(subscriber, work)
+}

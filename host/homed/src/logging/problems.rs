@@ -151,7 +151,7 @@ mod tests {
     fn the_last_twenty_are_kept_with_their_fields() {
         let problems = Problems::default();
         let subscriber = tracing_subscriber::registry().with(problems.layer());
-        tracing::subscriber::with_default(subscriber, || {
+        crate::logging::alone_with(subscriber, || {
             for number in 0..25 {
                 tracing::warn!(number, name = "calc", "it failed");
             }
@@ -167,7 +167,7 @@ mod tests {
     fn what_happens_in_a_turn_names_its_run() {
         let problems = Problems::default();
         let subscriber = tracing_subscriber::registry().with(problems.layer());
-        tracing::subscriber::with_default(subscriber, || {
+        crate::logging::alone_with(subscriber, || {
             let turn = tracing::error_span!("turn", run = "run-1", role = "owner");
             turn.in_scope(|| {
                 tracing::info_span!("tool", name = "add").in_scope(|| tracing::warn!("deep inside"));
@@ -186,7 +186,7 @@ mod tests {
         let problems = Problems::default();
         for before in LONGEST - 25..LONGEST + 5 {
             let line = format!("{}sk-marked-0123456789 and more", "x".repeat(before));
-            tracing::subscriber::with_default(tracing_subscriber::registry().with(problems.layer()), || {
+            crate::logging::alone_with(tracing_subscriber::registry().with(problems.layer()), || {
                 tracing::warn!("{line}");
             });
             let kept = problems.list(&secrets);

@@ -160,7 +160,7 @@ async fn follow(mut flow: Flow, mut changes: broadcast::Receiver<std::sync::Arc<
 
 #[cfg(test)]
 mod tests {
-    use tracing::{Level, debug_span, enabled, error_span, subscriber};
+    use tracing::{Level, debug_span, enabled, error_span};
     use tracing_subscriber::layer::SubscriberExt as _;
 
     use super::*;
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn no_span_is_made_while_it_is_off_and_only_the_documented_ones_while_it_is_on() {
         let (sink, switch) = layer();
-        subscriber::with_default(tracing_subscriber::registry().with(sink), || {
+        crate::logging::alone_with(tracing_subscriber::registry().with(sink), || {
             let made = || {
                 [
                     !debug_span!(target: "homeagent_runtime", "call").is_disabled(),
@@ -191,7 +191,7 @@ mod tests {
         let (sink, switch) = layer();
         let mut spans = switch.queue.open();
         switch.filter.reload(Wanted::Spans).expect("the layer is there");
-        subscriber::with_default(tracing_subscriber::registry().with(sink), || {
+        crate::logging::alone_with(tracing_subscriber::registry().with(sink), || {
             let turn = error_span!(target: "homeagent_agent", "turn", run = "r1");
             turn.in_scope(|| (0..3000).for_each(|_| drop(debug_span!(target: "homeagent_runtime", "call"))));
         });
