@@ -137,6 +137,8 @@ fn the_wall_clock_is_read_in_few_places() {
         "host/homed/src/logging/files.rs",
         // A date in a vendor's answer that has no date of its own.
         "host/providers/src/chain/retry_after.rs",
+        // When an entry was used last, in the file's own time.
+        "host/runtime/src/cache.rs",
     ];
     let mut found = Vec::new();
     for entry in fs::read_dir(workspace().join("host")).expect("there is a host") {
