@@ -4,7 +4,8 @@ use std::hint::black_box;
 
 use homeagent_sdk::sockets::{ConnectionId, Frame};
 use homeagent_sdk::{
-    Cause, Connection, Descriptor, Effect, Error, Event, NoArguments, State, Tool, ToolOutput, settings, sockets, tools,
+    Arguments, Cause, Connection, Descriptor, Effect, Error, Event, Events, NoArguments, Plugin, Snapshot, Sockets,
+    State, Tool, ToolOutput, Tools, settings, sockets, tools,
 };
 use serde::{Deserialize, Serialize};
 
@@ -35,7 +36,7 @@ async fn for_ever() -> ! {
     unreachable!("nothing ends the wait")
 }
 
-pub(crate) fn describe(version: &str) -> Descriptor {
+fn describe(version: &str) -> Descriptor {
     let tool = |name, description| Tool::new::<NoArguments>(name, description).effect(Effect::Own);
     Descriptor::new("ledger", version)
         .summary("Counts what reaches it.")
@@ -48,7 +49,7 @@ pub(crate) fn describe(version: &str) -> Descriptor {
         .tool(tool("version", "Says which version serves."))
 }
 
-pub(crate) async fn start() -> Result<(), Error> {
+async fn start() -> Result<(), Error> {
     match fault().as_str() {
         "start-traps" => panic!("a trap in start, on request"),
         "start-hangs" => for_ever().await,
@@ -58,18 +59,18 @@ pub(crate) async fn start() -> Result<(), Error> {
     }
 }
 
-pub(crate) async fn self_check() -> Result<(), Error> {
+async fn self_check() -> Result<(), Error> {
     match fault().as_str() {
         "self-check-fails" => Err(Error::other("two and two are five")),
         _ => Ok(()),
     }
 }
 
-pub(crate) async fn activated() {
+async fn activated() {
     assert_ne!(fault(), "activated-traps", "a trap in activated, on request");
 }
 
-pub(crate) async fn call(name: &str, version: &str, cause: Cause) -> Result<ToolOutput, Error> {
+async fn call(name: &str, version: &str, cause: Cause) -> Result<ToolOutput, Error> {
     assert!(version == "1.0.0" || fault() != "calls-trap", "a trap in a call, on request");
     match name {
         "count" => count(),
@@ -93,18 +94,18 @@ fn count() -> Result<ToolOutput, Error> {
     })
 }
 
-pub(crate) fn on_event(_event: &Event) {
+fn on_event(_event: &Event) {
     KNOWN.with(|known| known.events += 1);
 }
 
-pub(crate) fn on_open(connection: &Connection) {
+fn on_open(connection: &Connection) {
     if !connection.resumed {
         KNOWN.with(|known| known.opened += 1);
     }
 }
 
 /// Answers each frame with the number of frames so far.
-pub(crate) async fn on_frames(connection: ConnectionId, frames: Vec<Frame>) {
+async fn on_frames(connection: ConnectionId, frames: Vec<Frame>) {
     for _ in frames {
         let number = KNOWN.with(|known| {
             known.frames += 1;
@@ -115,7 +116,7 @@ pub(crate) async fn on_frames(connection: ConnectionId, frames: Vec<Frame>) {
     }
 }
 
-pub(crate) async fn save() -> Vec<u8> {
+async fn save() -> Vec<u8> {
     match fault().as_str() {
         "save-traps" => panic!("a trap in save, on request"),
         "save-hangs" => for_ever().await,
@@ -124,7 +125,7 @@ pub(crate) async fn save() -> Vec<u8> {
     }
 }
 
-pub(crate) async fn load(state: &[u8]) -> Result<(), Error> {
+async fn load(state: &[u8]) -> Result<(), Error> {
     match fault().as_str() {
         "load-refuses" => return Err(Error::invalid("this state is of another house")),
         "load-traps" => panic!("a trap in load, on request"),
@@ -134,4 +135,57 @@ pub(crate) async fn load(state: &[u8]) -> Result<(), Error> {
     let saved: Counts = serde_json::from_slice(state)?;
     KNOWN.with(|known| *known = Counts { loads: saved.loads + 1, ..saved });
     Ok(())
+}
+
+/// The plugin; which version it is says the crate it is in.
+pub(crate) struct Ledger;
+
+impl Plugin for Ledger {
+    fn describe() -> Descriptor {
+        self::describe(crate::VERSION)
+    }
+
+    async fn start(_resumed: bool) -> Result<(), Error> {
+        self::start().await
+    }
+
+    async fn self_check() -> Result<(), Error> {
+        self::self_check().await
+    }
+
+    async fn activated() {
+        self::activated().await;
+    }
+}
+
+impl Tools for Ledger {
+    async fn call(name: &str, _arguments: Arguments, cause: Cause) -> Result<ToolOutput, Error> {
+        self::call(name, crate::VERSION, cause).await
+    }
+}
+
+impl Events for Ledger {
+    async fn on_event(event: Event) {
+        self::on_event(&event);
+    }
+}
+
+impl Sockets for Ledger {
+    async fn on_open(connection: Connection) {
+        self::on_open(&connection);
+    }
+
+    async fn on_frames(connection: ConnectionId, frames: Vec<Frame>) {
+        self::on_frames(connection, frames).await;
+    }
+}
+
+impl Snapshot for Ledger {
+    async fn save() -> Vec<u8> {
+        self::save().await
+    }
+
+    async fn load(state: Vec<u8>) -> Result<(), Error> {
+        self::load(&state).await
+    }
 }
