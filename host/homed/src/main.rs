@@ -138,6 +138,9 @@ impl Signals {
             let caught = signal(kind);
             caught.inspect_err(|error| complain(&format!("a signal can't be caught: {error}"))).ok()
         };
+        // Caught once it stays so: a file beyond the limit is then an error of the write, as a full disk is, and not the
+        // daemon's end.
+        drop(one(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())));
         Self {
             terminate: one(SignalKind::terminate()),
             hangup: one(SignalKind::hangup()),
