@@ -14,10 +14,10 @@ use utoipa::ToSchema;
 use crate::Problem;
 use crate::core::Shared;
 use crate::document::{AgentStopped, CallFailures, Conflict};
-use crate::extract::{Asked, Document, Named};
+use crate::extract::{Asked, Document, Named, within};
 
 /// The longest time that a replacement waits for calls, in seconds.
-const LONGEST_WAIT: u32 = 600;
+const LONGEST_WAIT: i64 = 600;
 
 /// Lists all plugins and adapters, sorted by name.
 #[utoipa::path(
@@ -36,20 +36,23 @@ pub(crate) async fn list(State(core): State<Shared>) -> Result<Json<Vec<PluginSt
 
 /// How a replacement treats calls that are under way.
 #[derive(Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Patience {
     /// How long they may take to end, in seconds.
     #[param(default = 2, minimum = 0, maximum = 600)]
-    wait: Option<u32>,
+    wait: Option<i64>,
     /// When they take longer, let their callers go rather than give up the replacement.
     #[param(default = false)]
     force: Option<bool>,
 }
 
-impl From<Patience> for Haste {
-    fn from(patience: Patience) -> Self {
-        let wait = patience.wait.map(|seconds| Duration::from_secs(u64::from(seconds.min(LONGEST_WAIT))));
-        Self { wait, force: patience.force.unwrap_or(false) }
+impl TryFrom<Patience> for Haste {
+    type Error = Problem;
+
+    fn try_from(patience: Patience) -> Result<Self, Problem> {
+        let seconds = patience.wait.map(|seconds| within("wait", seconds, 0, Some(LONGEST_WAIT))).transpose()?;
+        Ok(Self { wait: seconds.map(Duration::from_secs), force: patience.force.unwrap_or(false) })
     }
 }
 
@@ -73,8 +76,9 @@ pub(crate) async fn reload(
     Named(name): Named<String>,
     Asked(patience): Asked<Patience>,
 ) -> Result<Json<PluginStatus>, Problem> {
+    let haste = Haste::try_from(patience)?;
     let plugins = Arc::clone(&core.live()?.plugins);
-    to_the_end("reload", async move { plugins.reload(&name, patience.into()).await }).await.map(Json)
+    to_the_end("reload", async move { plugins.reload(&name, haste).await }).await.map(Json)
 }
 
 /// Where packages are looked for, and what became of each that lies there.

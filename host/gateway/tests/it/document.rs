@@ -224,6 +224,7 @@ fn requests(run: &str) -> Vec<Asked> {
     all.push((post.clone(), "/plugins/{name}/reload?wait=5&force=true", name("calc"), "", 200));
     all.push((post.clone(), "/plugins/{name}/reload?wait=0", name("calc"), "", 409));
     all.push((post.clone(), "/plugins/{name}/reload?wait=soon", name("calc"), "", 400));
+    all.push((post.clone(), "/plugins/{name}/reload?wait=601", name("calc"), "", 422));
     all.push((post.clone(), "/agent/stop", none(), "", 200));
     all.push((post.clone(), "/chat", none(), r#"{"text":"hi"}"#, 503));
     all.push((post, "/agent/start", none(), "", 200));
