@@ -81,9 +81,9 @@ impl Desk {
     /// Shows an answer, as it came or for people.
     fn answer(&self, answer: &str, show: impl FnOnce(&str) -> Result<String, Failure>) -> Result<u8, Failure> {
         if self.json {
-            print(&plain_json(answer));
+            print(&plain_json(answer))?;
         } else {
-            print(&show(answer)?);
+            print(&show(answer)?)?;
         }
         Ok(0)
     }
@@ -97,9 +97,9 @@ impl Desk {
         let answer = self.client.post("chat", body.to_string()).await?;
         let result: TurnResult = read(&answer)?;
         if self.json {
-            print(&plain_json(&answer));
+            print(&plain_json(&answer))?;
         } else if !result.reply.trim().is_empty() {
-            print(&plain(&result.reply));
+            print(&plain(&result.reply))?;
         }
         match result.error {
             Some(error) => {
@@ -274,7 +274,7 @@ impl Desk {
         let path = format!("adapters/{}/try{query}", part(adapter));
         let answer = self.client.post_as("application/octet-stream", &path, recorded).await?;
         // The message is JSON for people too.
-        print(&plain_json(&answer));
+        print(&plain_json(&answer))?;
         Ok(0)
     }
 
@@ -326,7 +326,7 @@ impl Desk {
             None if !self.json => {
                 // A file or a program gets it as it is.
                 let shown = std::io::stdout().is_terminal();
-                print(&if shown { plain(&document) } else { document });
+                print(&if shown { plain(&document) } else { document })?;
                 return Ok(0);
             }
             None => json!({ "document": document }),

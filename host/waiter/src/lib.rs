@@ -16,7 +16,7 @@ mod table;
 mod templates;
 mod terminal;
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 use tokio::io::AsyncBufRead;
@@ -31,7 +31,8 @@ pub async fn run(args: Args) -> u8 {
         Ok(code) => code,
         Err(failure) => {
             if json {
-                print(&plain::plain_json(&failure.document()));
+                // Where that fails too, the sentence says the first of the two.
+                let _ = print(&plain::plain_json(&failure.document()));
             }
             complain(&failure.sentence());
             failure.code()
@@ -61,11 +62,16 @@ pub async fn choose_source(
     chat::choice::choose(&client::Client::new(home), input, output).await
 }
 
-/// Prints to stdout, with a line end where there is none. Whoever has stopped reading does not get it.
-fn print(text: &str) {
+/// Prints to stdout, with a line end where there is none. Whoever has stopped reading does not get it, and did not want it.
+fn print(text: &str) -> Result<(), Failure> {
     let end = if text.ends_with('\n') { "" } else { "\n" };
     let mut stdout = std::io::stdout().lock();
-    let _ = write!(stdout, "{text}{end}").and_then(|()| stdout.flush());
+    match write!(stdout, "{text}{end}").and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::Failed(format!("the answer could not be written to stdout: {error}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Prints to stderr.

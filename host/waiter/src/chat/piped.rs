@@ -45,7 +45,7 @@ pub(super) async fn run(client: &Client, mut line: Line, json: bool) -> Result<u
             code = 1;
         }
         if !json {
-            show(&exchange);
+            show(&exchange)?;
         }
         exchanges.push(exchange);
     }
@@ -53,18 +53,19 @@ pub(super) async fn run(client: &Client, mut line: Line, json: bool) -> Result<u
     if json {
         // Texts are always JSON.
         let document = serde_json::to_string(&exchanges).unwrap_or_default();
-        print(&plain_json(&document));
+        print(&plain_json(&document))?;
     }
     Ok(code)
 }
 
-fn show(exchange: &Exchange) {
+fn show(exchange: &Exchange) -> Result<(), Failure> {
     for text in exchange.messages.iter().chain(&exchange.reply) {
-        print(&plain(text.trim_end()));
+        print(&plain(text.trim_end()))?;
     }
     for notice in &exchange.notices {
         complain(&plain(notice));
     }
+    Ok(())
 }
 
 async fn say(client: &Client, line: &mut Line, text: &str) -> Result<Exchange, Failure> {

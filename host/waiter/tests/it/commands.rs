@@ -458,3 +458,17 @@ async fn no_file_is_read_further_than_the_daemon_takes_it() {
         assert!(shown.contains("/dev/zero holds more than the") && shown.ends_with("--- exit code 1"), "{shown}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_can_not_be_written_is_a_failure() {
+    let house = House::open().await;
+    for command in [["settings", "export"].as_slice(), &["--json", "runs", "list"], &["settings", "list"]] {
+        let mut waiter = std::process::Command::new(env!("CARGO_BIN_EXE_waiter"));
+        waiter.arg("--home").arg(house.home.path()).args(command);
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let ended = tokio::task::spawn_blocking(move || waiter.stdout(full).output().unwrap()).await.unwrap();
+        let said = String::from_utf8(ended.stderr).unwrap();
+        assert_eq!(ended.status.code(), Some(1), "{command:?}");
+        assert!(said.contains("could not be written to stdout"), "{said}");
+    }
+}
