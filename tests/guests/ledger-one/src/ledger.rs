@@ -142,50 +142,50 @@ pub(crate) struct Ledger;
 
 impl Plugin for Ledger {
     fn describe() -> Descriptor {
-        self::describe(crate::VERSION)
+        describe(crate::VERSION)
     }
 
     async fn start(_resumed: bool) -> Result<(), Error> {
-        self::start().await
+        start().await
     }
 
     async fn self_check() -> Result<(), Error> {
-        self::self_check().await
+        self_check().await
     }
 
     async fn activated() {
-        self::activated().await;
+        activated().await;
     }
 }
 
 impl Tools for Ledger {
     async fn call(name: &str, _arguments: Arguments, cause: Cause) -> Result<ToolOutput, Error> {
-        self::call(name, crate::VERSION, cause).await
+        call(name, crate::VERSION, cause).await
     }
 }
 
 impl Events for Ledger {
     async fn on_event(event: Event) {
-        self::on_event(&event);
+        on_event(&event);
     }
 }
 
 impl Sockets for Ledger {
     async fn on_open(connection: Connection) {
-        self::on_open(&connection);
+        on_open(&connection);
     }
 
     async fn on_frames(connection: ConnectionId, frames: Vec<Frame>) {
-        self::on_frames(connection, frames).await;
+        on_frames(connection, frames).await;
     }
 }
 
 impl Snapshot for Ledger {
     async fn save() -> Vec<u8> {
-        self::save().await
+        save().await
     }
 
     async fn load(state: Vec<u8>) -> Result<(), Error> {
-        self::load(&state).await
+        load(&state).await
     }
 }

@@ -2,8 +2,6 @@
 
 mod ledger;
 
-use homeagent_sdk::{Events, Snapshot, Sockets, Tools};
-
 use ledger::Ledger;
 
 const VERSION: &str = "1.0.0";

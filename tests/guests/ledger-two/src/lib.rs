@@ -3,8 +3,6 @@
 #[path = "../../ledger-one/src/ledger.rs"]
 mod ledger;
 
-use homeagent_sdk::{Events, Snapshot, Sockets, Tools};
-
 use ledger::Ledger;
 
 const VERSION: &str = "2.0.0";
