@@ -70,16 +70,16 @@ macro_rules! export_adapter {
 #[macro_export]
 macro_rules! __export_part {
     (Tools $plugin:ident) => {
-        $crate::bindings::tool::export_tool_provider!($plugin with_types_in $crate::bindings::tool);
+        $crate::bindings::tool::export_tool_provider!($plugin with_types_in $crate::lifting::tool);
     };
     (Stages $plugin:ident) => {
-        $crate::bindings::stage::export_stage_handler!($plugin with_types_in $crate::bindings::stage);
+        $crate::bindings::stage::export_stage_handler!($plugin with_types_in $crate::lifting::stage);
     };
     (Events $plugin:ident) => {
-        $crate::bindings::event::export_event_handler!($plugin with_types_in $crate::bindings::event);
+        $crate::bindings::event::export_event_handler!($plugin with_types_in $crate::lifting::event);
     };
     (Channel $plugin:ident) => {
-        $crate::bindings::channel::export_channel!($plugin with_types_in $crate::bindings::channel);
+        $crate::bindings::channel::export_channel!($plugin with_types_in $crate::lifting::channel);
     };
     (Snapshot $plugin:ident) => {
         $crate::bindings::snapshot::export_snapshot!($plugin with_types_in $crate::bindings::snapshot);

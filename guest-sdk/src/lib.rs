@@ -5,6 +5,8 @@ extern crate self as homeagent_sdk;
 
 #[doc(hidden)]
 pub mod bindings;
+#[doc(hidden)]
+pub mod lifting;
 
 pub mod adapter;
 pub mod bus;

@@ -59,7 +59,19 @@ fn name(folder: &Path) -> &str {
 }
 
 fn rerun_on_sources(workspace: &Path, folders: &[PathBuf]) {
-    let shared = ["Cargo.toml", "Cargo.lock", "wit/plugin", "wit/adapter", "wit/src", "guest-sdk/src"];
+    let shared = [
+        "Cargo.toml",
+        "Cargo.lock",
+        "rust-toolchain.toml",
+        "wit/Cargo.toml",
+        "wit/build.rs",
+        "wit/plugin",
+        "wit/adapter",
+        "wit/src",
+        "guest-sdk/Cargo.toml",
+        "guest-sdk/build.rs",
+        "guest-sdk/src",
+    ];
     for path in shared.iter().map(Path::new).chain(folders.iter().map(PathBuf::as_path)) {
         println!("cargo::rerun-if-changed={}", workspace.join(path).display());
     }

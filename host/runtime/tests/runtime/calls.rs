@@ -1,9 +1,13 @@
 //! Calls, and every way a guest can fail in one.
 
-use homeagent_types::CallError;
 use homeagent_types::ports::{Haste, PluginAdmin, Plugins};
+use homeagent_types::stage::{Stage, StageContext, StageData};
+use homeagent_types::{CallError, Conversation, Output, OutputKind};
 
 use crate::house;
+
+/// So many calls that 100 bytes of each are more than a small memory.
+const MANY: usize = 20_000;
 
 fn reason(outcome: Result<String, CallError>) -> String {
     match outcome {
@@ -181,9 +185,9 @@ async fn a_guard_that_is_switched_off_does_not_open_the_gate() {
     let closed = || house.runtime.offers().stages.iter().any(|offer| offer.plugin == "guard");
     assert!(closed());
     let call = homeagent_types::ToolCall { id: "1".into(), name: "x".into(), arguments: r#"{"a":"trap"}"#.into() };
-    let context = homeagent_types::stage::StageContext {
-        stage: homeagent_types::stage::Stage::BeforeToolcall,
-        data: homeagent_types::stage::StageData::Call(call),
+    let context = StageContext {
+        stage: Stage::BeforeToolcall,
+        data: StageData::Call(call),
         turn_data: Vec::new(),
         cause: house::cause(5_000),
     };
@@ -191,4 +195,58 @@ async fn a_guard_that_is_switched_off_does_not_open_the_gate() {
     house::until(|| house.state("guard") == "failed").await;
     assert!(closed(), "its handler is still asked");
     house.runtime.run_stage("guard", context).await.expect_err("and refuses by failing");
+}
+
+/// A guest with little memory, as often as it takes for a few forgotten bytes a call to use it up.
+#[tokio::test]
+async fn no_tool_call_leaves_anything_behind_in_a_guest() {
+    let house = house::with_memory(2, &["echo"]).await;
+    for number in 0..MANY {
+        let answer = house.call("echo", "echo", r#"{"text":"hello"}"#).await;
+        assert!(answer.is_ok(), "call {number}: {answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn no_stage_leaves_anything_behind_in_a_guest() {
+    let house = house::with_memory(2, &["upper"]).await;
+    for number in 0..MANY {
+        let context = StageContext {
+            stage: Stage::BeforeOutput,
+            data: StageData::Output { text: "hello".to_owned(), conversation: Conversation::person("cli", "owner") },
+            turn_data: vec![("key".to_owned(), "value".to_owned())],
+            cause: house::cause(30_000),
+        };
+        let answer = house.runtime.run_stage("upper", context).await;
+        assert!(answer.is_ok(), "call {number}: {answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn no_message_leaves_anything_behind_in_a_guest() {
+    let house = house::with_memory(2, &["greeter-rust"]).await;
+    for number in 0..MANY {
+        let output = Output {
+            id: number.to_string(),
+            run: None,
+            conversation: Conversation::person("greeter", "owner"),
+            reply_route: None,
+            kind: OutputKind::Message,
+            text: "hello".to_owned(),
+            media: Vec::new(),
+            structured: None,
+            meta: Vec::new(),
+        };
+        let answer = house.runtime.deliver("greeter", output, house::cause(30_000)).await;
+        assert!(answer.is_ok(), "message {number}: {answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn no_question_to_the_host_leaves_anything_behind_in_a_guest() {
+    let house = house::with_memory(2, &["speaker"]).await;
+    for number in 0..MANY {
+        let answer = house.call("speaker", "speak", r#"{"text":"hello"}"#).await;
+        assert!(answer.is_ok(), "call {number}: {answer:?}");
+    }
 }

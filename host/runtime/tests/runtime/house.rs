@@ -140,6 +140,18 @@ pub(crate) async fn with(guests: &[&str]) -> House {
     house
 }
 
+/// The same, where each has so many MiB of memory.
+pub(crate) async fn with_memory(mib: i64, guests: &[&str]) -> House {
+    let house = empty();
+    house.settings.set("core.plugin.memory_mib", mib).expect("it is allowed");
+    for guest in guests {
+        house.install(guest, guest);
+    }
+    house.runtime.load_all().await;
+    house.grant_all().await;
+    house
+}
+
 impl House {
     pub(crate) fn plugins(&self) -> PathBuf {
         self.folder.path().join("plugins")
