@@ -1,49 +1,12 @@
 //! The same plugin in several languages: whatever it is written in, it does the same.
 
-use std::path::{Path, PathBuf};
-
-use homeagent_runtime::Bundled;
 use homeagent_types::ports::{Haste, PluginAdmin as _, Plugins as _};
 use homeagent_types::stage::{Patch, Stage, StageContext, StageData};
 use homeagent_types::{CallError, Conversation, Output, OutputKind, Peer};
 use serde_json::{Value, json};
 
+use crate::greeters::{examples, install, interpreters, optional};
 use crate::house::{self, House};
-
-fn examples() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples")
-}
-
-/// The interpreters that come with homed.
-fn interpreters() -> Vec<Bundled> {
-    let all = homeagent_bundle::packages().filter(|package| package.name.starts_with("interpreter-"));
-    all.map(|package| Bundled { manifest: package.manifest, component: package.component }).collect()
-}
-
-/// A package that needs more than cargo and a C compiler to build. `.ci/components` builds them all; where it has not run
-/// there are none, and the tests of theirs say so and do nothing.
-fn optional(package: &str) -> Option<PathBuf> {
-    let Some(all) = std::env::var_os("HOMEAGENT_OPTIONAL_PACKAGES") else {
-        eprintln!("{package} is not built: run .ci/components, and set HOMEAGENT_OPTIONAL_PACKAGES to what it prints");
-        return None;
-    };
-    let folder = Path::new(&all).join(package);
-    assert!(folder.join("plugin.toml").is_file(), "{} is not there", folder.display());
-    Some(folder)
-}
-
-/// Lays a folder's files into the folder of plugins.
-fn install(house: &House, from: &Path) -> PathBuf {
-    let folder = house.plugins().join(from.file_name().expect("a folder has a name"));
-    std::fs::create_dir_all(&folder).expect("a folder");
-    for entry in std::fs::read_dir(from).expect("the folder can be listed") {
-        let entry = entry.expect("an entry");
-        if entry.path().is_file() {
-            std::fs::copy(entry.path(), folder.join(entry.file_name())).expect("the folder takes files");
-        }
-    }
-    folder
-}
 
 fn lay(house: &House, name: &str, files: &[(&str, &str)]) {
     let folder = house.plugins().join(name);
@@ -301,63 +264,4 @@ async fn nothing_is_granted_to_a_script_because_it_is_one() {
     assert!(house.tools().is_empty(), "its tools are shown to nobody");
     let error = house.call("greeter", "greet", r#"{"name":"Ada"}"#).await.expect_err("it may not");
     assert!(matches!(error, CallError::Denied(_)), "{error:?}");
-}
-
-/// Prints what docs/languages.md says of each language:
-/// `cargo test -p homeagent-runtime --test runtime figures -- --ignored --nocapture`.
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "measures rather than tests"]
-async fn figures_of_each_language() {
-    for language in ["rust", "c", "lua", "js", "python"] {
-        let house = house::with_interpreters(interpreters());
-        let installed = match language {
-            "rust" => house.install("greeter-rust", "greeter"),
-            "c" | "python" => match optional(&format!("greeter-{language}")) {
-                Some(greeter) => install(&house, &greeter),
-                None => continue,
-            },
-            "js" => match optional("interpreter-js") {
-                Some(interpreter) => {
-                    install(&house, &interpreter);
-                    install(&house, &examples().join("greeter-js"))
-                }
-                None => continue,
-            },
-            script => install(&house, &examples().join(format!("greeter-{script}"))),
-        };
-        house.runtime.load_all().await;
-        house.grant_all().await;
-        let start = median(20, async || {
-            house.runtime.reload("greeter", Haste::default()).await.expect("it runs");
-        })
-        .await;
-        let call = median(2_000, async || {
-            house.call("greeter", "greet", r#"{"name":"Ada"}"#).await.expect("it greets");
-        })
-        .await;
-        let manifest = std::fs::read_to_string(installed.join("plugin.toml")).expect("a manifest");
-        let mut least = 0;
-        for mib in 1..=64 {
-            let limited = format!("{manifest}\n[limits]\nmemory_mib = {mib}\n");
-            std::fs::write(installed.join("plugin.toml"), limited).expect("the folder takes files");
-            if house.runtime.reload("greeter", Haste::default()).await.is_ok()
-                && house.call("greeter", "greet", r#"{"name":"Ada"}"#).await.is_ok()
-            {
-                least = mib;
-                break;
-            }
-        }
-        println!("{language}: start {start:?}, call {call:?}, runs with {least} MiB");
-    }
-}
-
-async fn median(times: usize, mut work: impl AsyncFnMut()) -> std::time::Duration {
-    let mut taken = Vec::with_capacity(times);
-    for _ in 0..times {
-        let began = std::time::Instant::now();
-        work().await;
-        taken.push(began.elapsed());
-    }
-    taken.sort_unstable();
-    taken[times / 2]
 }

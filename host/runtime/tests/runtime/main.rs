@@ -2,6 +2,7 @@
 
 mod calls;
 mod connections;
+mod greeters;
 mod house;
 mod install;
 mod languages;
