@@ -1,10 +1,12 @@
 //! What each plugin may do. Asked anew at each call, so that taking a grant away works at once.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::{Arc, RwLock};
 
 use homeagent_settings::{DatabaseError, Grants};
 use homeagent_types::CallError;
+
+use crate::wants::Want;
 
 /// The grants of one plugin.
 #[derive(Clone)]
@@ -18,7 +20,8 @@ pub(crate) struct GrantTable {
 /// What a package asks for.
 #[derive(Default)]
 pub(crate) struct Asked {
-    wants: BTreeSet<String>,
+    /// The capabilities, with the details that the manifest gives.
+    wants: BTreeMap<String, toml::Table>,
     bundled: bool,
 }
 
@@ -28,8 +31,8 @@ impl GrantTable {
     }
 
     /// What the package that is now in the slot asks for; what the one before it asked for.
-    pub(crate) fn ask(&self, wants: impl IntoIterator<Item = String>, bundled: bool) -> Asked {
-        self.ask_again(Asked { wants: wants.into_iter().collect(), bundled })
+    pub(crate) fn ask(&self, wants: BTreeMap<String, toml::Table>, bundled: bool) -> Asked {
+        self.ask_again(Asked { wants, bundled })
     }
 
     /// The same with what was asked for before.
@@ -40,14 +43,26 @@ impl GrantTable {
     pub(crate) fn allows(&self, capability: &str) -> bool {
         let asked = self.asked.read().unwrap_or_else(std::sync::PoisonError::into_inner);
         // A capability that the package does not ask for is not its to use, whatever was granted to an older one.
-        asked.wants.contains(capability) && self.stored.decided(&self.plugin, capability).unwrap_or(asked.bundled)
+        asked.wants.contains_key(capability) && self.is_given(capability, &asked)
+    }
+
+    /// What the plugin may use of a capability with details; `None` where it may use nothing of it.
+    pub(crate) fn granted<W: Want>(&self) -> Option<W> {
+        let asked = self.asked.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let detail = asked.wants.get(W::CAPABILITY).filter(|_| self.is_given(W::CAPABILITY, &asked))?;
+        // It was checked when the manifest was read.
+        detail.clone().try_into().ok()
+    }
+
+    fn is_given(&self, capability: &str, asked: &Asked) -> bool {
+        self.stored.decided(&self.plugin, capability).unwrap_or(asked.bundled)
     }
 
     /// The capabilities asked for, split into granted and missing.
     pub(crate) fn split(&self) -> (Vec<String>, Vec<String>) {
         let wants: Vec<String> = {
             let asked = self.asked.read().unwrap_or_else(std::sync::PoisonError::into_inner);
-            asked.wants.iter().cloned().collect()
+            asked.wants.keys().cloned().collect()
         };
         wants.into_iter().partition(|capability| self.allows(capability))
     }

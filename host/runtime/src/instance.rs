@@ -13,6 +13,7 @@ use crate::engine::{ComponentEngine, LARGEST_MEMORY};
 use crate::services::Services;
 use crate::slot::core::SlotCore;
 use crate::stdio::GuestOutput;
+use crate::wants::Want;
 
 /// Bytes a guest may hand over in one host call.
 pub(crate) const HANDED_OVER: usize = 8 << 20;
@@ -67,6 +68,12 @@ impl InstanceState {
             return Err(CallError::NotLive);
         }
         self.slot.allow(capability, attempt)
+    }
+
+    /// The same for a capability with details: what of it the plugin may use.
+    pub(crate) fn granted<W: Want>(&self, attempt: &str) -> Result<W, CallError> {
+        self.may(W::CAPABILITY, attempt)?;
+        self.slot.grants.granted().ok_or(CallError::NotLive)
     }
 
     /// The same, for what an instance that only ends its calls has no say in any more.

@@ -24,6 +24,7 @@ mod script;
 mod services;
 mod slot;
 mod stdio;
+mod wants;
 
 pub use error::{PackageError, RuntimeError};
 pub use manifest::{CAPABILITIES, Code, Limits, Manifest, is_capability};

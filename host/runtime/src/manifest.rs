@@ -135,6 +135,7 @@ impl Manifest {
                 "an adapter has no settings: what it needs to know stands in its source's options".into(),
             ));
         }
+        raw.wants.iter().try_for_each(|(name, details)| crate::wants::check(name, details)).map_err(refuse)?;
         let kind = match raw.plugin.kind {
             RawKind::Plugin => Kind::Plugin,
             RawKind::Adapter => Kind::Adapter,
@@ -303,6 +304,7 @@ mod tests {
     fn each_fault_is_named() {
         let faults = [
             (GOOD.replace("[wants.tools]", "[wants.tolls]"), "tolls"),
+            (GOOD.replace("[wants.tools]", "[wants.tools]\nall = true"), "[wants.tools] has the unknown key all"),
             (GOOD.replace("version", "versoin"), "versoin"),
             (GOOD.replace("\"calc.wasm\"", "\"../calc.wasm\""), "../calc.wasm"),
             (GOOD.replace("\"calc\"", "\"Calc!\""), "Calc!"),
