@@ -125,7 +125,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let database = homeagent_settings::Database::open(folder.path().join("db")).expect("a new database");
         let table = GrantTable::new("b".into(), homeagent_settings::Grants::open(&database).expect("new grants"));
-        table.ask(["events".to_owned()], true);
+        table.ask([("events".to_owned(), toml::Table::new())].into(), true);
         table
     }
 

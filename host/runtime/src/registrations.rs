@@ -209,12 +209,16 @@ mod tests {
         }
     }
 
+    fn wants() -> std::collections::BTreeMap<String, toml::Table> {
+        ["tools", "output", "listen"].map(|capability| (capability.to_owned(), toml::Table::new())).into()
+    }
+
     fn grants(plugin: &str) -> (tempfile::TempDir, GrantTable) {
         let folder = tempfile::tempdir().expect("a folder");
         let database = homeagent_settings::Database::open(folder.path().join("db")).expect("a new database");
         let stored = homeagent_settings::Grants::open(&database).expect("new grants");
         let table = GrantTable::new(plugin.into(), stored);
-        table.ask(["tools", "output", "listen"].map(String::from), true);
+        table.ask(wants(), true);
         (folder, table)
     }
 
@@ -222,7 +226,7 @@ mod tests {
     fn a_plugin_that_was_granted_nothing_takes_nobody_s_names() {
         let registrations = Registrations::default();
         let (_one, stranger) = grants("stranger");
-        stranger.ask(["tools", "output", "listen"].map(String::from), false);
+        stranger.ask(wants(), false);
         let (_two, cli) = grants("cli");
         registrations.put("stranger", Arc::new(descriptor("stranger", "add", "cli", "chat")), stranger).expect("free");
         registrations.put("cli", Arc::new(descriptor("cli", "add", "cli", "chat")), cli).expect("still free");
@@ -232,7 +236,7 @@ mod tests {
         }
         registrations.clash("stranger", "events").expect("this grant takes no name");
         let (_three, late) = grants("late");
-        late.ask(["tools", "output", "listen"].map(String::from), false);
+        late.ask(wants(), false);
         registrations.put("late", Arc::new(descriptor("late", "add", "cli", "chat")), late).expect("it gets nothing");
         assert_eq!(registrations.listener("chat").as_deref(), Some("cli"));
     }
