@@ -5,6 +5,7 @@ mod agent_life;
 mod bad_input;
 mod chat;
 mod collector;
+mod compiling;
 mod crash;
 mod daemon;
 mod damaged;

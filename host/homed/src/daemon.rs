@@ -75,14 +75,26 @@ pub struct Daemon {
     _lock: HomeLock,
 }
 
+/// How a daemon is started.
+#[derive(Clone, Debug, Default)]
+pub struct Launch {
+    /// Where the API listens, in place of the setting `core.gateway.listen`.
+    pub listen: Option<String>,
+    /// Keeps the log away from the terminal.
+    pub quiet: bool,
+    /// The program that compiles components, called with `compile`: `homed` itself. Without one the daemon's own process
+    /// does, and keeps the memory that takes.
+    pub compiler: Option<PathBuf>,
+}
+
 impl Daemon {
-    /// Starts every part, in the order in which they need each other. `listen` is used in place of the setting
-    /// `core.gateway.listen`; `quiet` keeps the log away from the terminal.
+    /// Starts every part, in the order in which they need each other.
     ///
     /// # Errors
     ///
     /// Sentences that say what to do.
-    pub async fn start(home: &Path, listen: Option<String>, quiet: bool) -> Result<Self, StartError> {
+    pub async fn start(home: &Path, launch: Launch) -> Result<Self, StartError> {
+        let Launch { listen, quiet, compiler } = launch;
         // First: each part takes its counters when it is made.
         let meters = Meters::start();
         make_folder(home)?;
@@ -98,7 +110,7 @@ impl Daemon {
         };
         // Before the agent takes up what the last stop left waiting: a port in use would cut that work off again.
         let doors = Doors::open(home, &listen).await?;
-        let keeper = Keeper::new(home.clone(), stores.clone());
+        let keeper = Keeper::new(home.clone(), compiler, stores.clone());
         keeper.start().await?;
         let looked_at = stores.clone();
         let (journal, secrets) = (stores.journal.clone(), stores.secrets.clone());

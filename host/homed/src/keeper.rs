@@ -44,6 +44,8 @@ pub(crate) struct Keeper {
 
 struct Inner {
     home: PathBuf,
+    /// What compiles components.
+    compiler: Option<PathBuf>,
     stores: Stores,
     state: Mutex<State>,
     /// Starts and stops happen one at a time; true once the daemon ends.
@@ -68,11 +70,11 @@ struct Present {
 }
 
 impl Keeper {
-    pub(crate) fn new(home: PathBuf, stores: Stores) -> Self {
+    pub(crate) fn new(home: PathBuf, compiler: Option<PathBuf>, stores: Stores) -> Self {
         let state = Mutex::new(State { phase: Phase::Stopped, present: None });
         let changing = tokio::sync::Mutex::new(false);
         let changes = broadcast::Sender::new(CHANGES_KEPT);
-        Self { inner: Arc::new(Inner { home, stores, state, changing, changes }) }
+        Self { inner: Arc::new(Inner { home, compiler, stores, state, changing, changes }) }
     }
 
     /// Starts the agent; nothing happens where it runs already.
@@ -159,6 +161,7 @@ impl Inner {
                 .collect(),
             plugins: self.home.join("plugins"),
             cache: self.home.join("cache"),
+            compiler: self.compiler.clone(),
         })?;
         let adapters = runtime.adapters();
         let policy = Policy::default();
@@ -269,7 +272,7 @@ mod tests {
     #[tokio::test]
     async fn a_start_that_panics_leaves_an_agent_that_is_stopped() {
         let home = tempfile::tempdir().expect("a folder");
-        let keeper = Keeper::new(home.path().to_owned(), Stores::open(home.path()).expect("new stores"));
+        let keeper = Keeper::new(home.path().to_owned(), None, Stores::open(home.path()).expect("new stores"));
         let starts = keeper.clone();
         let (tell, told) = tokio::sync::oneshot::channel();
         let start = tokio::spawn(async move {

@@ -11,7 +11,7 @@ mod stores;
 
 use std::io::Write as _;
 
-pub use crate::daemon::{Daemon, StartError};
+pub use crate::daemon::{Daemon, Launch, StartError};
 pub use crate::keeper::AgentError;
 pub use crate::lock::LockError;
 

@@ -5,8 +5,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
-use homeagent_homed::{Daemon, StartError, complain};
+use homeagent_homed::{Daemon, Launch, StartError, complain};
 use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// The program that runs, even after another has taken its place on the disk.
+const ITSELF: &str = "/proc/self/exe";
 
 /// One companion agent for a home.
 #[derive(Parser)]
@@ -22,6 +25,9 @@ struct CommandLine {
 enum Command {
     /// Runs the daemon; without a subcommand it also opens a chat when the terminal is one.
     Run(Run),
+    /// Compiles the component on the standard input, for the daemon that started it.
+    #[command(hide = true)]
+    Compile,
 }
 
 #[derive(Args, Clone, Default)]
@@ -39,6 +45,7 @@ fn main() -> ExitCode {
     let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     let (run, chat) = match line.command {
         Some(Command::Run(run)) => (merged(run, line.run), false),
+        Some(Command::Compile) => return compile(),
         None => (line.run, terminal),
     };
     raise_file_limit();
@@ -61,6 +68,17 @@ fn main() -> ExitCode {
     }
 }
 
+/// The daemon's child that compiles.
+fn compile() -> ExitCode {
+    match homeagent_runtime::compile(std::io::stdin().lock(), std::io::stdout().lock()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            complain(&error.to_string());
+            ExitCode::FAILURE
+        }
+    }
+}
+
 /// As many open files as the system allows: each connection is one, and the usual soft limit is below what the settings
 /// permit.
 fn raise_file_limit() {
@@ -78,7 +96,8 @@ fn merged(inner: Run, outer: Run) -> Run {
 async fn serve(run: Run, chat: bool) -> Result<ExitCode, StartError> {
     let home = run.home.or_else(homeagent_home::default_home).ok_or(StartError::NoHome)?;
     let mut signals = Signals::catch();
-    let mut starting = std::pin::pin!(Daemon::start(&home, run.listen, chat));
+    let launch = Launch { listen: run.listen, quiet: chat, compiler: Some(ITSELF.into()) };
+    let mut starting = std::pin::pin!(Daemon::start(&home, launch));
     let daemon = tokio::select! {
         started = &mut starting => started?,
         () = signals.any() => {

@@ -5,7 +5,7 @@ use std::alloc::System;
 use std::path::Path;
 use std::time::Duration;
 
-use homeagent_homed::Daemon;
+use homeagent_homed::{Daemon, Launch};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Bytes;
 use hyper::{Method, Request};
@@ -73,7 +73,8 @@ async fn settles(figure: fn() -> usize, at_most: usize) -> usize {
 async fn an_agent_that_stops_leaves_nothing_behind() {
     let folder = tempfile::tempdir().expect("a folder");
     let home = folder.path();
-    let daemon = Daemon::start(home, Some("127.0.0.1:0".to_owned()), true).await.expect("it starts");
+    let launch = Launch { listen: Some("127.0.0.1:0".to_owned()), quiet: true, compiler: None };
+    let daemon = Daemon::start(home, launch).await.expect("it starts");
     let (mut files, mut tasks, mut bytes) = (0, 0, 0);
     for round in 0..TIMES {
         let reply = post(home, "chat", r#"{"text": "hello"}"#).await;

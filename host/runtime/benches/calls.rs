@@ -35,6 +35,7 @@ async fn runtime(folder: &TempDir) -> Runtime {
         bundled: Vec::new(),
         plugins: folder.path().join("plugins"),
         cache: folder.path().join("cache"),
+        compiler: None,
     };
     for guest in ["echo", "upper"] {
         homeagent_test_artifacts::install(&parts.plugins, guest, guest);

@@ -15,6 +15,7 @@ use sha2::Sha256;
 use wasmtime::component::Component;
 
 use crate::RuntimeError;
+use crate::compiler::Compiler;
 use crate::engine::ComponentEngine;
 
 const MAC_LENGTH: usize = 32;
@@ -26,16 +27,18 @@ const MOST_KEPT: usize = 128;
 pub(crate) struct CodeCache {
     folder: PathBuf,
     key: [u8; KEY_LENGTH],
+    /// What compiles; without it this process does.
+    compiler: Option<Compiler>,
 }
 
 impl CodeCache {
     /// Opens the folder, making it and its key when they are not there.
-    pub(crate) fn open(folder: PathBuf) -> Result<Self, RuntimeError> {
+    pub(crate) fn open(folder: PathBuf, compiler: Option<Compiler>) -> Result<Self, RuntimeError> {
         let failed = |source| RuntimeError::Folder { path: folder.clone(), source };
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(failed)?;
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).map_err(failed)?;
         let key = read_or_make_key(&folder.join("key")).map_err(failed)?;
-        Ok(Self { folder, key })
+        Ok(Self { folder, key, compiler })
     }
 
     /// The compiled component, from the folder if it is there, else compiled and put there. Slow: seconds for a big
@@ -50,7 +53,8 @@ impl CodeCache {
         if let Some(component) = self.load(engine, &path) {
             return Ok(component);
         }
-        let code = engine.engine.precompile_component(bytes)?;
+        let compiled = self.compiler.as_ref().and_then(|compiler| compiler.compile(bytes));
+        let code = compiled.unwrap_or_else(|| engine.engine.precompile_component(bytes))?;
         if let Err(error) = self.store(&path, &code) {
             tracing::warn!(path = %path.display(), %error, "compiled code can't be kept; it is compiled again next time");
         }
@@ -144,7 +148,7 @@ mod tests {
     #[test]
     fn what_nobody_uses_any_more_is_deleted() {
         let folder = tempfile::tempdir().expect("a folder");
-        let cache = CodeCache::open(folder.path().to_owned()).expect("a new cache");
+        let cache = CodeCache::open(folder.path().to_owned(), None).expect("a new cache");
         let place = |name: &str| folder.path().join(name);
         cache.store(&place("a-other.cwasm"), b"code").expect("it is stored");
         fs::write(place("a-this.1.new"), b"half").expect("a file");

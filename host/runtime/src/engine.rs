@@ -37,6 +37,12 @@ impl ComponentEngine {
     }
 }
 
+/// An engine that only compiles, for [`ComponentEngine`]: what has a say in the code is configured alike, and no room is
+/// reserved for instances.
+pub(crate) fn compiling() -> wasmtime::Result<Engine> {
+    Engine::new(&code_configuration())
+}
+
 fn configuration() -> Config {
     let mut pool = PoolingAllocationConfig::new();
     pool.max_memory_size(LARGEST_MEMORY)
@@ -52,9 +58,15 @@ fn configuration() -> Config {
         .max_component_instance_size(4 << 20)
         .max_core_instance_size(4 << 20)
         .max_unused_warm_slots(8);
+    let mut config = code_configuration();
+    config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
+    config
+}
+
+/// What compiled code depends on.
+fn code_configuration() -> Config {
     let mut config = Config::new();
     config
-        .allocation_strategy(InstanceAllocationStrategy::Pooling(pool))
         .memory_init_cow(true)
         .epoch_interruption(true)
         .max_wasm_stack(1 << 20)

@@ -8,6 +8,7 @@ mod adapters;
 mod bindings;
 mod bus;
 mod cache;
+mod compiler;
 mod convert;
 mod engine;
 mod error;
@@ -26,6 +27,7 @@ mod slot;
 mod stdio;
 mod wants;
 
+pub use compiler::{COMPILE, CompileError, compile};
 pub use error::{PackageError, RuntimeError};
 pub use manifest::{CAPABILITIES, Code, Limits, Manifest, is_capability};
 pub use meters::describe as describe_metrics;

@@ -26,6 +26,7 @@ use wasmtime::component::Linker;
 use crate::adapters::AdapterShelf;
 use crate::bus::Event;
 use crate::cache::CodeCache;
+use crate::compiler::Compiler;
 use crate::engine::ComponentEngine;
 use crate::grants::GrantTable;
 use crate::instance::{self, InstanceState};
@@ -62,6 +63,9 @@ pub struct Parts {
     pub plugins: PathBuf,
     /// The folder for compiled code.
     pub cache: PathBuf,
+    /// The program that compiles components, called as [`compile`](crate::compile) says; without one, or where it can't be
+    /// started, this process does and keeps the memory that takes.
+    pub compiler: Option<PathBuf>,
 }
 
 /// All plugins and adapters. Cheap to clone; when the last clone goes, so do the instances.
@@ -125,7 +129,7 @@ impl Runtime {
         let services = Arc::new(Services::new(parts.settings, parts.grants, parts.secrets));
         let adapters = AdapterShelf::new(engine.clone(), Arc::clone(&services), guests.handle());
         let inner = Arc::new(Inner {
-            cache: Arc::new(CodeCache::open(parts.cache)?),
+            cache: Arc::new(CodeCache::open(parts.cache, parts.compiler.map(Compiler::new))?),
             linker: instance::linker(&engine).map_err(RuntimeError::Engine)?,
             adapters: Arc::new(adapters.map_err(RuntimeError::Engine)?),
             interpreters: InterpreterShelf::default(),

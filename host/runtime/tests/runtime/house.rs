@@ -121,6 +121,7 @@ fn with_cache(folder: TempDir, cache: PathBuf, bundled: Vec<Bundled>) -> House {
         bundled,
         plugins: folder.path().join("plugins"),
         cache,
+        compiler: None,
     };
     let runtime = Runtime::new(parts).expect("the runtime starts");
     let mind = Arc::new(FakeMind::default());
