@@ -34,8 +34,8 @@ enum ThinkingStyle {
     Type,
     /// `"enable_thinking": true`.
     EnableThinking,
-    /// `"reasoning_effort": "medium"`.
-    ReasoningEffort,
+    /// `"reasoning_effort": "medium"`, and this for as little as the model can.
+    ReasoningEffort { least: &'static str },
     /// There is no way to say it.
     Silent,
 }
@@ -52,12 +52,20 @@ impl Dialect {
             Some("off" | "false" | "no" | "never") => Ok(false),
             Some(other) => Err(format!("the source's option `{name}` is {other:?}; it can be on or off")),
         };
-        let reasoner = begins(&["o1", "o3", "o4", "gpt-5"]);
+        let reasoner = begins(&["o1", "o3", "o4", "gpt-5", "gpt-6"]);
+        // The effort below `low` has another name in the first of its models, and the o-series has none.
+        let effort = ThinkingStyle::ReasoningEffort {
+            least: match model.strip_prefix("gpt-5") {
+                Some(rest) if !rest.starts_with('.') => "minimal",
+                None if begins(&["o1", "o3", "o4"]) => "low",
+                _ => "none",
+            },
+        };
         let deepseek = begins(&["deepseek"]);
         let thinking = match option("thinking_style") {
             Some("type") => ThinkingStyle::Type,
             Some("enable_thinking") => ThinkingStyle::EnableThinking,
-            Some("reasoning_effort") => ThinkingStyle::ReasoningEffort,
+            Some("reasoning_effort") => effort,
             Some("none") => ThinkingStyle::Silent,
             Some(other) if other != "auto" => {
                 return Err(format!(
@@ -67,7 +75,7 @@ impl Dialect {
             }
             _ if deepseek || begins(&["glm", "kimi", "doubao", "mimo"]) => ThinkingStyle::Type,
             _ if begins(&["qwen", "qwq"]) => ThinkingStyle::EnableThinking,
-            _ if reasoner => ThinkingStyle::ReasoningEffort,
+            _ if reasoner => effort,
             _ => ThinkingStyle::Silent,
         };
         let path = option("path").unwrap_or("/chat/completions");
@@ -102,8 +110,8 @@ impl Dialect {
         match self.thinking {
             ThinkingStyle::Type => Some(("thinking", json!({"type": if thinking { "enabled" } else { "disabled" }}))),
             ThinkingStyle::EnableThinking => Some(("enable_thinking", thinking.into())),
-            ThinkingStyle::ReasoningEffort => {
-                Some(("reasoning_effort", if thinking { "medium" } else { "minimal" }.into()))
+            ThinkingStyle::ReasoningEffort { least } => {
+                Some(("reasoning_effort", if thinking { "medium" } else { least }.into()))
             }
             ThinkingStyle::Silent => None,
         }

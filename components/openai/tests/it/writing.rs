@@ -125,6 +125,12 @@ fn models_and_options_decide_the_dialect() {
     let reasoner = body(&with("openai/o3-mini", &[]));
     assert_eq!((&reasoner["max_completion_tokens"], &reasoner["reasoning_effort"]), (&json!(9), &json!("medium")));
     assert!(reasoner.get("temperature").is_none() && reasoner.get("max_tokens").is_none());
+    let least = [("gpt-5-mini", "minimal"), ("gpt-5.4-mini", "none"), ("gpt-6-luna", "none"), ("o3", "low")];
+    for (model, effort) in least {
+        let mut quick = with(model, &[]);
+        quick.thinking = Some(false);
+        assert_eq!(body(&quick)["reasoning_effort"], json!(effort), "{model}");
+    }
     assert_eq!(body(&with("Qwen3-8B", &[]))["enable_thinking"], json!(true));
     let plain = body(&with("m", &[]));
     assert_eq!((&plain["max_tokens"], &plain["temperature"]), (&json!(9), &json!(0.5)));

@@ -36,7 +36,9 @@ pub(super) const VENDORS: &[Vendor] = &[
     },
     Vendor {
         address_variable: Some("OPENAI_BASE_URL"),
-        ..vendor("openai", &["OPENAI_API_KEY"], "https://api.openai.com/v1", "gpt-5-mini")
+        // With thoughts it takes no tools on this path.
+        options: &[("thinking", "off")],
+        ..vendor("openai", &["OPENAI_API_KEY"], "https://api.openai.com/v1", "gpt-6-luna")
     },
     // Its programs put the version into the path, so the variable has an address without one.
     Vendor {
@@ -48,20 +50,20 @@ pub(super) const VENDORS: &[Vendor] = &[
         "gemini",
         &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
         "https://generativelanguage.googleapis.com/v1beta/openai",
-        "gemini-2.5-flash",
+        "gemini-3.5-flash-lite",
     ),
     vendor("openrouter", &["OPENROUTER_API_KEY"], "https://openrouter.ai/api/v1", "openrouter/auto"),
     vendor("moonshot", &["MOONSHOT_API_KEY"], "https://api.moonshot.cn/v1", "moonshot-v1-auto"),
-    vendor("zhipu", &["ZHIPUAI_API_KEY", "ZHIPU_API_KEY"], "https://open.bigmodel.cn/api/paas/v4", "glm-4.5-flash"),
+    vendor("zhipu", &["ZHIPUAI_API_KEY", "ZHIPU_API_KEY"], "https://open.bigmodel.cn/api/paas/v4", "glm-4.7-flash"),
     vendor("dashscope", &["DASHSCOPE_API_KEY"], "https://dashscope.aliyuncs.com/compatible-mode/v1", "qwen-plus"),
     vendor("siliconflow", &["SILICONFLOW_API_KEY"], "https://api.siliconflow.cn/v1", "deepseek-ai/DeepSeek-V3"),
-    vendor("groq", &["GROQ_API_KEY"], "https://api.groq.com/openai/v1", "llama-3.3-70b-versatile"),
+    vendor("groq", &["GROQ_API_KEY"], "https://api.groq.com/openai/v1", "openai/gpt-oss-120b"),
     // It refuses requests with fields that it does not know, and `stream_options` is one.
     Vendor {
         options: &[("stream_usage", "off")],
         ..vendor("mistral", &["MISTRAL_API_KEY"], "https://api.mistral.ai/v1", "mistral-small-latest")
     },
-    vendor("xai", &["XAI_API_KEY"], "https://api.x.ai/v1", "grok-4"),
+    vendor("xai", &["XAI_API_KEY"], "https://api.x.ai/v1", "grok-4.3"),
 ];
 
 impl Vendor {
