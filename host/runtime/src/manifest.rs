@@ -39,7 +39,7 @@ const MOST_SETTINGS: usize = 256;
 const WIDEST_LINE: usize = 160;
 const TABLES: [&str; 4] = ["plugin", "wants", "limits", "settings"];
 const PLUGIN_KEYS: [&str; 6] = ["name", "version", "component", "script", "kind", "interprets"];
-const LIMIT_KEYS: [&str; 1] = ["memory_mib"];
+const LIMIT_KEYS: [&str; 2] = ["cpu_ms", "memory_mib"];
 const SETTING_KEYS: [&str; 9] = ["type", "default", "description", "unit", "min", "max", "in", "choices", "applies"];
 
 /// A checked manifest.
@@ -78,6 +78,8 @@ pub enum Code {
 pub struct Limits {
     /// Linear memory, in MiB.
     pub memory_mib: Option<u32>,
+    /// Processor time that may be used in one go, in milliseconds.
+    pub cpu_ms: Option<u32>,
 }
 
 #[derive(Deserialize)]

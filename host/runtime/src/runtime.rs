@@ -95,8 +95,9 @@ struct Inner {
 struct GuestExecutor(Option<tokio::runtime::Runtime>);
 
 impl GuestExecutor {
-    fn new() -> Result<Self, RuntimeError> {
-        let runtime = tokio::runtime::Builder::new_multi_thread().thread_name("guest").enable_all().build();
+    fn new(threads: usize) -> Result<Self, RuntimeError> {
+        let mut executor = tokio::runtime::Builder::new_multi_thread();
+        let runtime = executor.worker_threads(threads).thread_name("guest").enable_all().build();
         runtime.map(|runtime| Self(Some(runtime))).map_err(RuntimeError::Thread)
     }
 
@@ -121,7 +122,7 @@ impl Runtime {
     /// When the engine, a thread or the cache folder can't be had.
     pub fn new(parts: Parts) -> Result<Self, RuntimeError> {
         let engine = ComponentEngine::new()?;
-        let guests = GuestExecutor::new()?;
+        let guests = GuestExecutor::new(engine.lane.threads())?;
         let services = Arc::new(Services::new(parts.settings, parts.grants, parts.secrets));
         let adapters = AdapterShelf::new(engine.clone(), Arc::clone(&services), guests.handle());
         let inner = Arc::new(Inner {

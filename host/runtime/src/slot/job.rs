@@ -22,6 +22,7 @@ use crate::bindings::{sockets, types};
 use crate::bus::Event;
 use crate::convert;
 use crate::instance::InstanceState;
+use crate::processor::Processor;
 
 /// A guest's longer words about an error are cut, in bytes.
 const LONGEST_ERROR: usize = 4096;
@@ -132,6 +133,7 @@ pub(crate) struct Workplace {
     pub(crate) slot: Arc<SlotCore>,
     pub(crate) exports: Arc<Exports>,
     pub(crate) generation: u64,
+    pub(crate) processor: Processor,
     pub(crate) grace: Duration,
     pub(crate) largest_output: usize,
 }
@@ -143,6 +145,7 @@ impl Workplace {
         if job.work.abandoned() || job.deadline <= Instant::now() {
             return None;
         }
+        let is_own = job.work.cause_mut().is_some_and(|cause| cause.chain.contains(&self.slot.name));
         if let Some(cause) = job.work.cause_mut()
             && let Err(error) = self.slot.enter(cause, job.id)
         {
@@ -159,7 +162,10 @@ impl Workplace {
             verdict: Arc::clone(&job.verdict),
         };
         let guard = self.slot.begin(job.id, running);
-        Some(JobTask { job, place: self, _guard: guard })
+        if !is_own {
+            self.processor.top_up();
+        }
+        Some(JobTask { job, place: self, is_own, _guard: guard })
     }
 }
 
@@ -167,13 +173,26 @@ impl Workplace {
 pub(crate) struct JobTask {
     job: Job,
     place: Workplace,
+    /// The plugin asked for it itself, if through others; so it is no reason to let it compute for longer.
+    is_own: bool,
     _guard: JobGuard,
 }
 
 impl AccessorTask<InstanceState> for JobTask {
     /// A trap does not come back here: it ends the whole `run_concurrent`, and [`SlotCore::blame`] finds the call.
     async fn run(self, accessor: &Accessor<InstanceState>) -> wasmtime::Result<()> {
-        let JobTask { job, place, _guard } = self;
+        let (processor, is_own) = (self.place.processor.clone(), self.is_own);
+        self.call(accessor).await?;
+        if !is_own {
+            processor.top_up();
+        }
+        Ok(())
+    }
+}
+
+impl JobTask {
+    async fn call(self, accessor: &Accessor<InstanceState>) -> wasmtime::Result<()> {
+        let JobTask { job, place, _guard, .. } = self;
         let Workplace { slot, exports, generation, largest_output, .. } = place;
         job.verdict.begun.store(true, Ordering::Release);
         let call = Call { accessor, slot: &slot, job: job.id, export: job.work.export(), largest_output };

@@ -98,8 +98,9 @@ pub(crate) fn with_bundled(bundled: Vec<Bundled>) -> House {
     with_cache(folder, cache, bundled)
 }
 
-/// A runtime with these packages, whose compiled code all tests share: an interpreter takes seconds to compile.
-pub(crate) fn with_interpreters(bundled: Vec<Bundled>) -> House {
+/// A runtime with these packages, whose compiled code all tests share: an interpreter, or a large guest, takes seconds to
+/// compile.
+pub(crate) fn with_shared_cache(bundled: Vec<Bundled>) -> House {
     static CACHE: OnceLock<TempDir> = OnceLock::new();
     let cache = CACHE.get_or_init(|| {
         let folder = tempfile::tempdir().expect("a folder");

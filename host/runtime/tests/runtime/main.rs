@@ -3,6 +3,7 @@
 mod calls;
 mod connections;
 mod greeters;
+mod hostile;
 mod house;
 mod install;
 mod languages;

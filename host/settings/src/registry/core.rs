@@ -156,6 +156,25 @@ fn plugin() -> Vec<Declaration> {
         integer("core.plugin.memory_mib", 64, (1, 1024), "How much memory an instance of a plugin may have")
             .counted_in("MiB")
             .restarting("plugins"),
+        duration(
+            "core.plugin.cpu_ms",
+            Milliseconds,
+            2_000,
+            (10, 10 * MINUTE_MS),
+            "How much processor time a plugin may use in one go, where it asks for none itself",
+        )
+        .restarting("plugins"),
+        duration(
+            "core.plugin.cpu_most_ms",
+            Milliseconds,
+            30_000,
+            (10, 60 * MINUTE_MS),
+            "The most processor time in one go that a plugin can ask for",
+        )
+        .restarting("plugins"),
+        integer("core.plugin.cpu_percent", 20, (0, 100), "How much of one processor a plugin has at its own disposal")
+            .counted_in("percent")
+            .restarting("plugins"),
         integer("core.plugin.output_bytes", MIB, (KIB, GIB), "The largest answer of a plugin to one call")
             .counted_in("bytes"),
         duration(

@@ -1,0 +1,4 @@
+//! Plugins that mean harm: what each brings on itself, what is said about it, and that its neighbours notice nothing.
+
+mod loops;
+mod street;
