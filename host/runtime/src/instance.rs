@@ -156,6 +156,10 @@ pub(crate) fn confine<T: 'static>(
     store.limiter(move |state| limits(state));
     store.set_hostcall_fuel(HANDED_OVER);
     store.set_max_component_handles(HANDLES);
+    // What the engine keeps for calls that wait, streams and sets of what is waited for.
+    if let Some(table) = store.concurrent_resource_table() {
+        table.set_max_capacity(HANDLES);
+    }
     store.set_epoch_deadline(1);
     store.epoch_deadline_callback(move |_| processor.tick());
 }
@@ -186,7 +190,15 @@ impl ResourceLimiter for StoreLimits {
     fn memory_growing(&mut self, current: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
         let total = self.memory_used.saturating_sub(current).saturating_add(desired);
         if total > self.memory {
-            self.refused = Some(format!("it wanted more than the {} MiB of memory it may have", self.memory >> 20));
+            let (most, whole) = (self.memory >> 20, total.div_ceil(1 << 20));
+            self.refused = Some(if current == 0 {
+                format!(
+                    "it needs {whole} MiB of memory to begin with and may have {most}; core.plugin.memory_mib and \
+                     memory_mib in the [limits] of its plugin.toml say so"
+                )
+            } else {
+                format!("it wanted more than the {most} MiB of memory it may have")
+            });
             return Ok(false);
         }
         self.memory_used = total;

@@ -553,8 +553,11 @@ impl Plugins for Runtime {
     async fn call_tool(&self, plugin: &str, name: &str, args: String, cause: Cause) -> Result<ToolOutput, CallError> {
         let slot = self.inner.running(plugin)?;
         slot.core.allow("tools", format!("running its tool {name}"))?;
-        let (name, effect) = (name.to_owned(), self.inner.services.registrations.effect(plugin, name));
-        slot.call(deadline(&cause), |reply| Work::Tool { name, effect, args, cause, reply }).await
+        let registrations = &self.inner.services.registrations;
+        let (effect, is_stateless) = (registrations.effect(plugin, name), registrations.is_stateless(plugin, name));
+        let (name, deadline) = (name.to_owned(), deadline(&cause));
+        let work = |reply| Work::Tool { name, effect, args, cause, reply };
+        if is_stateless { slot.call_afresh(deadline, work).await } else { slot.call(deadline, work).await }
     }
 
     async fn run_stage(&self, plugin: &str, context: StageContext) -> Result<Vec<Patch>, CallError> {

@@ -390,16 +390,26 @@ impl Life {
     }
 
     fn workplace(&self, exports: &Arc<Exports>) -> Workplace {
-        let services = &self.seat.services;
-        let most = services.number("core.plugin.output_bytes", 1 << 20);
-        Workplace {
-            slot: Arc::clone(&self.seat.core),
-            exports: Arc::clone(exports),
-            generation: self.number,
-            processor: self.processor.clone(),
-            grace: services.milliseconds("core.plugin.grace_ms", 2_000),
-            largest_output: usize::try_from(most).unwrap_or(usize::MAX),
-        }
+        workplace(&self.seat.core, &self.seat.services, exports, self.number, &self.processor)
+    }
+}
+
+/// The terms on which an instance runs calls, as the settings are now.
+pub(crate) fn workplace(
+    slot: &Arc<SlotCore>,
+    services: &Services,
+    exports: &Arc<Exports>,
+    generation: u64,
+    processor: &Processor,
+) -> Workplace {
+    let most = services.number("core.plugin.output_bytes", 1 << 20);
+    Workplace {
+        slot: Arc::clone(slot),
+        exports: Arc::clone(exports),
+        generation,
+        processor: processor.clone(),
+        grace: services.milliseconds("core.plugin.grace_ms", 2_000),
+        largest_output: usize::try_from(most).unwrap_or(usize::MAX),
     }
 }
 
@@ -448,7 +458,9 @@ pub(crate) async fn describe(
     let asked = processor.meter(async move {
         let live = Liveness::default();
         let mut store = instance::store(&seat.engine, &seat.core, &seat.services, memory, &live, &account);
-        let instance = pre.instantiate_async(&mut store).await.map_err(|error| one_line(&error))?;
+        let instance = pre.instantiate_async(&mut store).await;
+        let refusal = store.data_mut().take_refusal();
+        let instance = instance.map_err(|trap| describe_trap(&seat.core, "instantiation", &trap, refusal))?;
         let exports = indices.load(&mut store, &instance).map_err(|error| one_line(&error))?;
         let described = exports.lifecycle.call_describe(&mut store).await;
         let refusal = store.data_mut().take_refusal();

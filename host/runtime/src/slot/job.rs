@@ -14,6 +14,7 @@ use wasmtime::component::{Accessor, AccessorTask, ComponentNamedList, Lift, Lowe
 
 use super::core::{JobGuard, Running, SlotCore};
 use super::exports::Exports;
+use super::weight::Weigh;
 use crate::bindings::channel::exports::homeagent::plugin::channel;
 use crate::bindings::event::exports::homeagent::plugin::event_handler;
 use crate::bindings::socket::exports::homeagent::plugin::socket_handler;
@@ -113,7 +114,7 @@ impl Work {
         }
     }
 
-    fn refuse(self, error: CallError) {
+    pub(crate) fn refuse(self, error: CallError) {
         // The caller may have left; then nobody misses the answer.
         match self {
             Work::Tool { reply, .. } => drop(reply.send(Err(error))),
@@ -350,50 +351,6 @@ pub(crate) fn describe_trap(slot: &SlotCore, export: &str, trap: &wasmtime::Erro
     let cause = refusal.unwrap_or_else(|| trap.root_cause().to_string());
     let words = if words.is_empty() { String::new() } else { format!(" ({words})") };
     format!("the plugin {} failed in {export}: {cause}{words}", slot.name)
-}
-
-/// How many bytes an answer brings into the host.
-trait Weigh {
-    fn weight(&self) -> usize;
-}
-
-impl Weigh for types::ToolOutput {
-    fn weight(&self) -> usize {
-        let media = self.media.iter().map(|media| match &media.source {
-            types::MediaSource::Inline(bytes) => bytes.len(),
-            types::MediaSource::Url(text) | types::MediaSource::Stored(text) => text.len(),
-        });
-        self.value.len() + media.sum::<usize>() + meta_weight(&self.meta)
-    }
-}
-
-impl Weigh for Vec<stage_handler::Patch> {
-    fn weight(&self) -> usize {
-        use stage_handler::Patch;
-        let patch = |patch: &Patch| match patch {
-            Patch::SetText(text)
-            | Patch::AddSystem(text)
-            | Patch::DropCall(text)
-            | Patch::Refuse(text)
-            | Patch::Respond(text)
-            | Patch::Other(text) => text.len(),
-            Patch::SetArgs(set) => set.arguments.len(),
-            Patch::Redirect(to) => to.tool.len() + to.arguments.len(),
-            Patch::SetResult(output) => output.weight(),
-            Patch::PutData(datum) => datum.key.len() + datum.value.len(),
-        };
-        self.iter().map(|it| patch(it) + size_of::<Patch>()).sum()
-    }
-}
-
-impl Weigh for channel::Receipt {
-    fn weight(&self) -> usize {
-        self.platform_id.as_ref().map_or(0, String::len) + meta_weight(&self.meta)
-    }
-}
-
-fn meta_weight(meta: &[(String, String)]) -> usize {
-    meta.iter().map(|(key, value)| key.len() + value.len()).sum()
 }
 
 /// A result must be JSON that others can read; what is not becomes an error of the tool's.

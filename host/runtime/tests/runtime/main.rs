@@ -2,6 +2,7 @@
 
 mod calls;
 mod connections;
+mod fresh;
 mod greeters;
 mod hostile;
 mod house;

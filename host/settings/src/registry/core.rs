@@ -153,7 +153,7 @@ fn plugin() -> Vec<Declaration> {
             true,
             "Whether packages whose files change are loaded by themselves",
         ),
-        integer("core.plugin.memory_mib", 64, (1, 1024), "How much memory an instance of a plugin may have")
+        integer("core.plugin.memory_mib", 64, (2, 1024), "How much memory an instance of a plugin may have")
             .counted_in("MiB")
             .restarting("plugins"),
         duration(
@@ -219,6 +219,14 @@ fn plugin() -> Vec<Declaration> {
         integer("core.plugin.log_lines_per_second", 200, (1, 100_000), "How many lines a plugin may log in a second")
             .counted_in("lines")
             .restarting("agent"),
+        integer(
+            "core.plugin.stateless_calls",
+            4,
+            (1, 64),
+            "How many calls of tools that need no state a plugin runs at one time, each on an instance of its own",
+        )
+        .counted_in("calls")
+        .restarting("agent"),
         integer("core.plugin.queue", 256, (1, 1_000_000), "How many calls may wait for a plugin")
             .counted_in("calls")
             .restarting("agent"),

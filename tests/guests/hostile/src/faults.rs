@@ -3,9 +3,10 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use homeagent_sdk::{Cause, Error, ToolOutput};
+use homeagent_sdk::{Cause, Error, ToolOutput, tools};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::json;
 
 use crate::floods;
 
@@ -18,6 +19,8 @@ const LONG: u64 = 500_000_000;
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Fault {
+    /// Does no harm.
+    None,
     /// Computes for ever.
     Loop,
     /// Computes for a while.
@@ -41,10 +44,14 @@ pub(crate) enum Fault {
     Stdout,
     /// Publishes a million events.
     Publish,
-    /// Submits inputs without end.
+    /// Submits many inputs at once.
     Inputs,
-    /// Calls a tool a hundred thousand times at once.
+    /// Calls a tool a thousand times at once.
     Calls,
+    /// Calls itself through others.
+    Again,
+    /// Panics when the tool `gate` has answered.
+    Late,
 }
 
 impl Fault {
@@ -73,7 +80,14 @@ impl Fault {
             Fault::Log => floods::log(),
             Fault::Stdout => floods::stdout(),
             Fault::Publish => floods::publish(),
-            Fault::Huge | Fault::Wait | Fault::Restless | Fault::Inputs | Fault::Calls => {}
+            Fault::None
+            | Fault::Huge
+            | Fault::Wait
+            | Fault::Restless
+            | Fault::Inputs
+            | Fault::Calls
+            | Fault::Again
+            | Fault::Late => {}
         }
     }
 
@@ -82,8 +96,13 @@ impl Fault {
             Fault::Huge => Ok(ToolOutput::text("x".repeat(black_box(HUGE)))),
             Fault::Wait => std::future::pending().await,
             Fault::Restless => floods::restless(cause).await,
-            Fault::Inputs => floods::inputs().await,
+            Fault::Inputs => floods::inputs(cause).await,
             Fault::Calls => floods::calls(cause).await,
+            Fault::Again => tools::call("again", &json!({}), cause).await,
+            Fault::Late => {
+                tools::call("gate", &json!({}), cause).await?;
+                panic!("a trap on request, late")
+            }
             fault => {
                 fault.happen();
                 Ok(ToolOutput::text("done"))

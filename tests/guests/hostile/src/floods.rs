@@ -3,7 +3,8 @@
 use std::io::Write as _;
 use std::time::Duration;
 
-use futures::future::join_all;
+use futures::future::{join_all, maybe_done};
+use futures::poll;
 use homeagent_sdk::sockets::{ConnectionId, Frame};
 use homeagent_sdk::{Cause, Error, Peer, Role, ToolOutput, bus, inputs, log, sockets, tools};
 use serde_json::json;
@@ -12,10 +13,11 @@ use crate::faults::compute;
 
 const LINES: usize = 10_000_000;
 const EVENTS: usize = 1_000_000;
-const CALLS: usize = 100_000;
-const AT_ONCE: usize = 1_000;
+const CALLS: usize = 1_000;
+const INPUTS: usize = 32;
 const FRAME: usize = 1_000_000;
-const FRAMES: usize = 2_000;
+const FRAMES: usize = 64;
+const FRAMES_AT_ONCE: usize = 16;
 
 pub(crate) fn log() {
     for number in 0..LINES {
@@ -39,20 +41,14 @@ pub(crate) fn publish() {
     }
 }
 
-/// Inputs, many at one time, each as large as may be.
-pub(crate) async fn inputs() -> Result<ToolOutput, Error> {
+/// Inputs, as many at one time as fit into the guest's own memory, each almost as large as may be.
+pub(crate) async fn inputs(cause: Cause) -> Result<ToolOutput, Error> {
     let text = "x".repeat(FRAME);
     let submit = |number: usize| {
         let peer = Peer::Person(number.to_string());
         inputs::submit(inputs::Submission::text(peer, "stranger", text.clone()))
     };
-    let mut refused = 0_usize;
-    for _ in 0..CALLS / AT_ONCE {
-        // No more at one time than fit into the guest's own memory.
-        let outcomes = join_all((0..16).map(submit)).await;
-        refused += outcomes.iter().filter(|outcome| outcome.is_err()).count();
-    }
-    Ok(ToolOutput::text(format!("{refused} refused")))
+    at_once((0..INPUTS).map(submit), async { drop(tools::call("asked", &json!({}), cause).await) }).await
 }
 
 /// Calls of a tool that does not answer, more at one time than the host has places for.
@@ -61,11 +57,28 @@ pub(crate) async fn calls(cause: Cause) -> Result<ToolOutput, Error> {
         let cause = cause.clone();
         async { tools::call("gate", &json!({}), cause).await }
     };
-    let mut busy = 0_usize;
-    for _ in 0..CALLS / AT_ONCE {
-        let outcomes = join_all((0..AT_ONCE).map(call)).await;
-        busy += outcomes.iter().filter(|outcome| matches!(outcome, Err(Error::Busy))).count();
+    at_once((0..CALLS).map(call), asked()).await
+}
+
+/// Says by an input that everything has been asked for.
+async fn asked() {
+    let _ = inputs::submit(inputs::Submission::text(Peer::Person("nobody".to_owned()), "nobody", "asked")).await;
+}
+
+/// Begins all of them, does what says so, and waits for all; how many were told that the host is busy.
+async fn at_once<T>(
+    questions: impl Iterator<Item = impl Future<Output = Result<T, Error>>>,
+    asked: impl Future<Output = ()>,
+) -> Result<ToolOutput, Error> {
+    let mut questions: Vec<_> = questions.map(|it| Box::pin(maybe_done(it))).collect();
+    for question in &mut questions {
+        // Those that are answered keep their answer.
+        let _ = poll!(question.as_mut());
     }
+    asked.await;
+    join_all(questions.iter_mut()).await;
+    let answers = questions.iter_mut().filter_map(|question| question.as_mut().take_output());
+    let busy = answers.filter(|answer| matches!(answer, Err(Error::Busy))).count();
     Ok(ToolOutput::text(format!("{busy} busy")))
 }
 
@@ -78,15 +91,14 @@ pub(crate) async fn restless(cause: Cause) -> Result<ToolOutput, Error> {
     }
 }
 
-/// Frames that nobody reads, many at one time.
+/// Frames that nobody reads, many at one time; then says by an input that it is done.
 pub(crate) async fn send(connection: ConnectionId) {
     let frame = vec![0_u8; FRAME];
-    let mut refused = 0_usize;
-    for _ in 0..FRAMES / 16 {
-        let outcomes = join_all((0..16).map(|_| sockets::send(connection, Frame::Binary(frame.clone())))).await;
-        refused += outcomes.iter().filter(|outcome| outcome.is_err()).count();
+    for _ in 0..FRAMES / FRAMES_AT_ONCE {
+        // Refused ones are as welcome.
+        join_all((0..FRAMES_AT_ONCE).map(|_| sockets::send(connection, Frame::Binary(frame.clone())))).await;
     }
-    log::warn(format!("{refused} frames refused"));
+    asked().await;
 }
 
 /// Calls a tool with a cause that says it is the owner's.

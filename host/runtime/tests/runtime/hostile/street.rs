@@ -10,7 +10,7 @@ use homeagent_types::{Conversation, Output, OutputDelta, OutputKind, Shown};
 use crate::house::{self, House};
 
 /// A house in which `hostile` lives beside `counter`, each with so much processor time.
-pub(super) async fn with_budget(cpu_ms: i64) -> House {
+pub(crate) async fn with_budget(cpu_ms: i64) -> House {
     let house = house::with_shared_cache(Vec::new());
     house.settings.set("core.plugin.cpu_ms", cpu_ms).expect("a valid budget");
     for guest in ["counter-one", "hostile"] {
@@ -22,30 +22,30 @@ pub(super) async fn with_budget(cpu_ms: i64) -> House {
 }
 
 /// The same with as much as anyone has.
-pub(super) async fn usual() -> House {
+pub(crate) async fn usual() -> House {
     with_budget(2_000).await
 }
 
 impl House {
     /// From now on the plugin does this, in this export.
-    pub(super) fn order(&self, fault: &str) {
+    pub(crate) fn order(&self, fault: &str) {
         self.settings.set("plugin.hostile.fault", fault).expect("it is declared");
     }
 
     /// The tool that does harm.
-    pub(super) async fn harm(&self, fault: &str) -> Result<String, CallError> {
+    pub(crate) async fn harm(&self, fault: &str) -> Result<String, CallError> {
         self.call("hostile", "harm", &serde_json::json!({ "fault": fault }).to_string()).await
     }
 
     /// Makes a new instance of the plugin, which behaves.
-    pub(super) async fn pacify(&self) {
+    pub(crate) async fn pacify(&self) {
         self.order("");
         self.runtime.reload("hostile", Haste::default()).await.expect("it behaves");
         assert_eq!(self.call("hostile", "behave", "{}").await, Ok("ok".into()));
     }
 
     /// Waits until the last error of the plugin says all this.
-    pub(super) async fn blamed(&self, words: &[&str]) {
+    pub(crate) async fn blamed(&self, words: &[&str]) {
         house::until(|| {
             let error = self.status("hostile").last_error.unwrap_or_default();
             words.iter().all(|word| error.contains(word))
@@ -55,7 +55,7 @@ impl House {
 }
 
 /// What comes of the harm, before which the neighbour has answered so many calls.
-pub(super) async fn unnoticed<T: std::fmt::Debug>(house: &House, calls: usize, harm: impl Future<Output = T>) -> T {
+pub(crate) async fn unnoticed<T: std::fmt::Debug>(house: &House, calls: usize, harm: impl Future<Output = T>) -> T {
     let mut harm = pin!(harm);
     for number in 0..calls {
         tokio::select! {
@@ -68,24 +68,24 @@ pub(super) async fn unnoticed<T: std::fmt::Debug>(house: &House, calls: usize, h
 }
 
 /// What comes of harm that may be over at once; the neighbour answers beside it.
-pub(super) async fn beside<T>(house: &House, harm: impl Future<Output = T>) -> T {
+pub(crate) async fn beside<T>(house: &House, harm: impl Future<Output = T>) -> T {
     let (outcome, answer) = house::soon(async { tokio::join!(harm, house.call("counter", "count", "{}")) }).await;
     answer.expect("the neighbour answers");
     outcome
 }
 
 /// Why it failed, in words.
-pub(super) fn reason<T: std::fmt::Debug>(outcome: Result<T, CallError>) -> String {
+pub(crate) fn reason<T: std::fmt::Debug>(outcome: Result<T, CallError>) -> String {
     outcome.expect_err("harm was done").to_string()
 }
 
-pub(super) fn says(text: &str, words: &[&str]) {
+pub(crate) fn says(text: &str, words: &[&str]) {
     for word in words {
         assert!(text.contains(word), "{text:?} does not say {word:?}");
     }
 }
 
-pub(super) fn context() -> StageContext {
+pub(crate) fn context() -> StageContext {
     let conversation = Conversation::person("hostile", "owner");
     StageContext {
         stage: Stage::BeforeOutput,
@@ -95,7 +95,7 @@ pub(super) fn context() -> StageContext {
     }
 }
 
-pub(super) fn output() -> Output {
+pub(crate) fn output() -> Output {
     Output {
         id: "1".to_owned(),
         run: None,
@@ -109,7 +109,7 @@ pub(super) fn output() -> Output {
     }
 }
 
-pub(super) fn piece() -> OutputDelta {
+pub(crate) fn piece() -> OutputDelta {
     OutputDelta {
         run: "run-1".to_owned(),
         conversation: Conversation::person("hostile", "owner"),
