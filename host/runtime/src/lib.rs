@@ -19,6 +19,7 @@ mod instance;
 mod manifest;
 mod meters;
 mod package;
+mod processor;
 mod registrations;
 mod runtime;
 mod script;

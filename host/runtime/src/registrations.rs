@@ -118,6 +118,13 @@ impl Registrations {
         known.map_or(Effect::World, |tool| tool.effect)
     }
 
+    /// Whether a tool needs nothing of what its plugin keeps.
+    pub(crate) fn is_stateless(&self, slot: &str, tool: &str) -> bool {
+        let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tools = slots.get(slot).into_iter().flat_map(|it| &it.descriptor.tools);
+        tools.any(|known| known.name == tool && known.stateless)
+    }
+
     fn publish(&self, slots: &BTreeMap<String, Registered>) {
         let mut offers = Offers::default();
         for (slot, registered) in slots {

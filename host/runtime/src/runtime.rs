@@ -99,8 +99,9 @@ struct Inner {
 struct GuestExecutor(Option<tokio::runtime::Runtime>);
 
 impl GuestExecutor {
-    fn new() -> Result<Self, RuntimeError> {
-        let runtime = tokio::runtime::Builder::new_multi_thread().thread_name("guest").enable_all().build();
+    fn new(threads: usize) -> Result<Self, RuntimeError> {
+        let mut executor = tokio::runtime::Builder::new_multi_thread();
+        let runtime = executor.worker_threads(threads).thread_name("guest").enable_all().build();
         runtime.map(|runtime| Self(Some(runtime))).map_err(RuntimeError::Thread)
     }
 
@@ -125,7 +126,7 @@ impl Runtime {
     /// When the engine, a thread or the cache folder can't be had.
     pub fn new(parts: Parts) -> Result<Self, RuntimeError> {
         let engine = ComponentEngine::new()?;
-        let guests = GuestExecutor::new()?;
+        let guests = GuestExecutor::new(engine.lane.threads())?;
         let services = Arc::new(Services::new(parts.settings, parts.grants, parts.secrets));
         let adapters = AdapterShelf::new(engine.clone(), Arc::clone(&services), guests.handle());
         let inner = Arc::new(Inner {
@@ -556,8 +557,11 @@ impl Plugins for Runtime {
     async fn call_tool(&self, plugin: &str, name: &str, args: String, cause: Cause) -> Result<ToolOutput, CallError> {
         let slot = self.inner.running(plugin)?;
         slot.core.allow("tools", format!("running its tool {name}"))?;
-        let (name, effect) = (name.to_owned(), self.inner.services.registrations.effect(plugin, name));
-        slot.call(deadline(&cause), |reply| Work::Tool { name, effect, args, cause, reply }).await
+        let registrations = &self.inner.services.registrations;
+        let (effect, is_stateless) = (registrations.effect(plugin, name), registrations.is_stateless(plugin, name));
+        let (name, deadline) = (name.to_owned(), deadline(&cause));
+        let work = |reply| Work::Tool { name, effect, args, cause, reply };
+        if is_stateless { slot.call_afresh(deadline, work).await } else { slot.call(deadline, work).await }
     }
 
     async fn run_stage(&self, plugin: &str, context: StageContext) -> Result<Vec<Patch>, CallError> {

@@ -10,6 +10,7 @@ use tokio::sync::broadcast;
 
 use crate::bus::Bus;
 use crate::manifest::Manifest;
+use crate::processor::Budget;
 use crate::registrations::Registrations;
 
 /// How many changes a slow listener may fall behind.
@@ -73,6 +74,15 @@ impl Services {
         let most = self.number("core.plugin.memory_mib", 64);
         let asked = manifest.limits.memory_mib.map_or(most, u64::from);
         usize::try_from(asked.min(most) << 20).unwrap_or(usize::MAX)
+    }
+
+    /// What an instance of this package may use of a processor: as it asks, and at most as the settings say.
+    pub(crate) fn budget(&self, manifest: &Manifest) -> Budget {
+        let usual = self.milliseconds("core.plugin.cpu_ms", 2_000);
+        let most = self.milliseconds("core.plugin.cpu_most_ms", 30_000).max(usual);
+        let burst = manifest.limits.cpu_ms.map_or(usual, |asked| Duration::from_millis(asked.into()).min(most));
+        let refill = self.number("core.plugin.cpu_percent", 20).min(100);
+        Budget { burst, refill: u32::try_from(refill).unwrap_or(100) }
     }
 
     pub(crate) fn log_lines_per_second(&self) -> u32 {

@@ -29,6 +29,7 @@ impl<T: Send + 'static> sockets::HostWithStore<T> for HostData {
                 CallError::Invalid(format!("the frame has {length} bytes; {LARGEST_FRAME} are the most")).into()
             );
         }
+        let _room = slot.carry(length)?;
         Ok(slot.sockets.send(connection, frame).await?)
     }
 }

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use homeagent_settings::Secrets;
 use homeagent_types::{CallError, Cause, Denial};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tracing::Level;
 use wasmtime::component::GuestTaskId;
@@ -31,6 +31,10 @@ const LONGEST_LAST_WORDS: usize = 1_000;
 /// A longer line of a guest's log is cut, in bytes.
 const LONGEST_LINE: usize = 4096;
 
+/// What a plugin may have under way through the host at one time, in KiB: inputs on their way into the journal, frames on
+/// their way to peers that are slow, arguments of tools.
+const IN_TRANSIT: usize = 16 << 10;
+
 /// Calls of tools that a plugin may have under way through the host at one time.
 const CALLS_OUT: usize = 64;
 
@@ -43,6 +47,8 @@ pub(crate) struct SlotCore {
     pub(crate) meters: SlotMeters,
     /// A place for each call that the plugin makes through the host.
     pub(crate) calls_out: Arc<Semaphore>,
+    /// A place for each KiB that it hands over in calls which wait.
+    in_transit: Arc<Semaphore>,
     running: Mutex<HashMap<u64, Running>>,
     /// Changes whenever a job ends; drains wait on it.
     ended: watch::Sender<u64>,
@@ -95,6 +101,7 @@ impl SlotCore {
             sockets: Sockets::default(),
             calls: AtomicU64::new(0),
             calls_out: Arc::new(Semaphore::new(CALLS_OUT)),
+            in_transit: Arc::new(Semaphore::new(IN_TRANSIT)),
             running: Mutex::default(),
             ended: watch::Sender::new(0),
             next_job: AtomicU64::new(1),
@@ -111,6 +118,13 @@ impl SlotCore {
         }
     }
 
+    /// Room for what the plugin hands over in a call that may wait, until what is returned is dropped. `busy` where it has
+    /// too much under way: what waits is in the host's memory, not in its own.
+    pub(crate) fn carry(&self, bytes: usize) -> Result<OwnedSemaphorePermit, CallError> {
+        let kib = u32::try_from(bytes / 1024 + 1).unwrap_or(u32::MAX);
+        Arc::clone(&self.in_transit).try_acquire_many_owned(kib).map_err(|_| CallError::Busy)
+    }
+
     /// From now on [`SlotCore::kill`] ends this generation.
     pub(crate) fn may_be_killed(&self, generation: u64, token: CancellationToken) {
         lock(&self.killers).insert(generation, Killer { token, reason: None });
@@ -124,6 +138,14 @@ impl SlotCore {
     pub(crate) fn kill(&self, generation: u64, reason: String) {
         if let Some(killer) = lock(&self.killers).get_mut(&generation) {
             killer.reason.get_or_insert(reason);
+            killer.token.cancel();
+        }
+    }
+
+    /// Ends every instance of the slot.
+    pub(crate) fn kill_all(&self, reason: &str) {
+        for killer in lock(&self.killers).values_mut() {
+            killer.reason.get_or_insert_with(|| reason.to_owned());
             killer.token.cancel();
         }
     }

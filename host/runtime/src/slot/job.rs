@@ -14,6 +14,7 @@ use wasmtime::component::{Accessor, AccessorTask, ComponentNamedList, Lift, Lowe
 
 use super::core::{JobGuard, Running, SlotCore};
 use super::exports::Exports;
+use super::weight::Weigh;
 use crate::bindings::channel::exports::homeagent::plugin::channel;
 use crate::bindings::event::exports::homeagent::plugin::event_handler;
 use crate::bindings::socket::exports::homeagent::plugin::socket_handler;
@@ -22,6 +23,7 @@ use crate::bindings::{sockets, types};
 use crate::bus::Event;
 use crate::convert;
 use crate::instance::InstanceState;
+use crate::processor::Processor;
 
 /// A guest's longer words about an error are cut, in bytes.
 const LONGEST_ERROR: usize = 4096;
@@ -112,7 +114,7 @@ impl Work {
         }
     }
 
-    fn refuse(self, error: CallError) {
+    pub(crate) fn refuse(self, error: CallError) {
         // The caller may have left; then nobody misses the answer.
         match self {
             Work::Tool { reply, .. } => drop(reply.send(Err(error))),
@@ -132,6 +134,7 @@ pub(crate) struct Workplace {
     pub(crate) slot: Arc<SlotCore>,
     pub(crate) exports: Arc<Exports>,
     pub(crate) generation: u64,
+    pub(crate) processor: Processor,
     pub(crate) grace: Duration,
     pub(crate) largest_output: usize,
 }
@@ -143,6 +146,7 @@ impl Workplace {
         if job.work.abandoned() || job.deadline <= Instant::now() {
             return None;
         }
+        let is_own = job.work.cause_mut().is_some_and(|cause| cause.chain.contains(&self.slot.name));
         if let Some(cause) = job.work.cause_mut()
             && let Err(error) = self.slot.enter(cause, job.id)
         {
@@ -159,7 +163,10 @@ impl Workplace {
             verdict: Arc::clone(&job.verdict),
         };
         let guard = self.slot.begin(job.id, running);
-        Some(JobTask { job, place: self, _guard: guard })
+        if !is_own {
+            self.processor.top_up();
+        }
+        Some(JobTask { job, place: self, is_own, _guard: guard })
     }
 }
 
@@ -167,13 +174,26 @@ impl Workplace {
 pub(crate) struct JobTask {
     job: Job,
     place: Workplace,
+    /// The plugin asked for it itself, if through others; so it is no reason to let it compute for longer.
+    is_own: bool,
     _guard: JobGuard,
 }
 
 impl AccessorTask<InstanceState> for JobTask {
     /// A trap does not come back here: it ends the whole `run_concurrent`, and [`SlotCore::blame`] finds the call.
     async fn run(self, accessor: &Accessor<InstanceState>) -> wasmtime::Result<()> {
-        let JobTask { job, place, _guard } = self;
+        let (processor, is_own) = (self.place.processor.clone(), self.is_own);
+        self.call(accessor).await?;
+        if !is_own {
+            processor.top_up();
+        }
+        Ok(())
+    }
+}
+
+impl JobTask {
+    async fn call(self, accessor: &Accessor<InstanceState>) -> wasmtime::Result<()> {
+        let JobTask { job, place, _guard, .. } = self;
         let Workplace { slot, exports, generation, largest_output, .. } = place;
         job.verdict.begun.store(true, Ordering::Release);
         let call = Call { accessor, slot: &slot, job: job.id, export: job.work.export(), largest_output };
@@ -331,50 +351,6 @@ pub(crate) fn describe_trap(slot: &SlotCore, export: &str, trap: &wasmtime::Erro
     let cause = refusal.unwrap_or_else(|| trap.root_cause().to_string());
     let words = if words.is_empty() { String::new() } else { format!(" ({words})") };
     format!("the plugin {} failed in {export}: {cause}{words}", slot.name)
-}
-
-/// How many bytes an answer brings into the host.
-trait Weigh {
-    fn weight(&self) -> usize;
-}
-
-impl Weigh for types::ToolOutput {
-    fn weight(&self) -> usize {
-        let media = self.media.iter().map(|media| match &media.source {
-            types::MediaSource::Inline(bytes) => bytes.len(),
-            types::MediaSource::Url(text) | types::MediaSource::Stored(text) => text.len(),
-        });
-        self.value.len() + media.sum::<usize>() + meta_weight(&self.meta)
-    }
-}
-
-impl Weigh for Vec<stage_handler::Patch> {
-    fn weight(&self) -> usize {
-        use stage_handler::Patch;
-        let patch = |patch: &Patch| match patch {
-            Patch::SetText(text)
-            | Patch::AddSystem(text)
-            | Patch::DropCall(text)
-            | Patch::Refuse(text)
-            | Patch::Respond(text)
-            | Patch::Other(text) => text.len(),
-            Patch::SetArgs(set) => set.arguments.len(),
-            Patch::Redirect(to) => to.tool.len() + to.arguments.len(),
-            Patch::SetResult(output) => output.weight(),
-            Patch::PutData(datum) => datum.key.len() + datum.value.len(),
-        };
-        self.iter().map(|it| patch(it) + size_of::<Patch>()).sum()
-    }
-}
-
-impl Weigh for channel::Receipt {
-    fn weight(&self) -> usize {
-        self.platform_id.as_ref().map_or(0, String::len) + meta_weight(&self.meta)
-    }
-}
-
-fn meta_weight(meta: &[(String, String)]) -> usize {
-    meta.iter().map(|(key, value)| key.len() + value.len()).sum()
 }
 
 /// A result must be JSON that others can read; what is not becomes an error of the tool's.

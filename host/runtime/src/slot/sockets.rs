@@ -7,13 +7,15 @@ use std::time::Duration;
 
 use homeagent_types::ports::{Frame, ToPeer};
 use homeagent_types::{CallError, Meta, Principal};
-use tokio::sync::mpsc;
-use tokio::sync::mpsc::error::SendTimeoutError;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::core::lock;
 
 /// Frames on the way to a peer that does not read; beyond it a sender waits.
 const OUTGOING: usize = 256;
+
+/// The same in KiB.
+const OUTGOING_KIB: usize = 8 << 10;
 
 /// How long a sender waits for a peer that does not read.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -27,7 +29,9 @@ pub(crate) struct Sockets {
 
 struct Entry {
     about: ConnectionInfo,
-    to_peer: mpsc::Sender<ToPeer>,
+    to_peer: mpsc::Sender<Outgoing>,
+    /// A place for each KiB on the way.
+    room: Arc<Semaphore>,
     /// Why it was given up, for its other side.
     given_up: Arc<OnceLock<String>>,
     /// The generation that has been told of the connection.
@@ -36,16 +40,19 @@ struct Entry {
     told_before: u64,
 }
 
+/// Something on its way, with its places.
+struct Outgoing(ToPeer, Option<OwnedSemaphorePermit>);
+
 /// What the slot sends a connection's other side.
 pub(crate) struct FromSlot {
-    frames: mpsc::Receiver<ToPeer>,
+    frames: mpsc::Receiver<Outgoing>,
     given_up: Arc<OnceLock<String>>,
 }
 
 impl FromSlot {
     /// The next thing; `None` when the slot is gone. Cancel-safe.
     pub(crate) async fn next(&mut self) -> Option<ToPeer> {
-        let next = self.frames.recv().await;
+        let next = self.frames.recv().await.map(|Outgoing(next, _)| next);
         next.or_else(|| self.given_up.get().cloned().map(ToPeer::GivenUp))
     }
 
@@ -72,7 +79,8 @@ impl Sockets {
         let about = ConnectionInfo { id, listener: listener.to_owned(), attested, meta, resumed: false };
         let given_up = Arc::default();
         let from_slot = FromSlot { frames, given_up: Arc::clone(&given_up) };
-        lock(&self.open).insert(id, Entry { about, to_peer, given_up, told: 0, told_before: 0 });
+        let room = Arc::new(Semaphore::new(OUTGOING_KIB));
+        lock(&self.open).insert(id, Entry { about, to_peer, room, given_up, told: 0, told_before: 0 });
         (id, from_slot)
     }
 
@@ -113,12 +121,21 @@ impl Sockets {
     }
 
     pub(crate) async fn send(&self, id: u64, frame: Frame) -> Result<(), CallError> {
-        let to_peer = lock(&self.open).get(&id).map(|entry| entry.to_peer.clone());
-        let to_peer = to_peer.ok_or_else(|| gone(id))?;
-        match to_peer.send_timeout(ToPeer::Frame(frame), PATIENCE).await {
-            Ok(()) => Ok(()),
-            Err(SendTimeoutError::Closed(_)) => Err(gone(id)),
-            Err(SendTimeoutError::Timeout(_)) => {
+        let peer = lock(&self.open).get(&id).map(|entry| (entry.to_peer.clone(), Arc::clone(&entry.room)));
+        let (to_peer, room) = peer.ok_or_else(|| gone(id))?;
+        let length = match &frame {
+            Frame::Text(text) => text.len(),
+            Frame::Binary(bytes) => bytes.len(),
+        };
+        let kib = u32::try_from(length / 1024 + 1).unwrap_or(u32::MAX);
+        let sent = async {
+            let room = room.acquire_many_owned(kib).await.ok()?;
+            to_peer.send(Outgoing(ToPeer::Frame(frame), Some(room))).await.ok()
+        };
+        match tokio::time::timeout(PATIENCE, sent).await {
+            Ok(Some(())) => Ok(()),
+            Ok(None) => Err(gone(id)),
+            Err(_) => {
                 // Waiting on would hold up everybody else whom the plugin serves.
                 self.give_up(id, "what was sent here was not read in time");
                 Err(CallError::Other(format!("connection {id} is closed: its other side does not read")))
@@ -129,7 +146,7 @@ impl Sockets {
     pub(crate) fn close(&self, id: u64, reason: String) -> Result<(), CallError> {
         let entry = lock(&self.open).remove(&id).ok_or_else(|| gone(id))?;
         // A full queue means a peer that does not read; dropping the sender closes the connection all the same.
-        if entry.to_peer.try_send(ToPeer::Close(reason.clone())).is_err() {
+        if entry.to_peer.try_send(Outgoing(ToPeer::Close(reason.clone()), None)).is_err() {
             let _ = entry.given_up.set(reason);
         }
         Ok(())

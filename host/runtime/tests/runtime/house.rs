@@ -1,6 +1,7 @@
 //! A runtime in a folder of its own.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -29,10 +30,14 @@ pub(crate) struct House {
 pub(crate) struct FakeMind {
     pub(crate) submitted: Mutex<Vec<(String, Option<Principal>, Submission)>>,
     pub(crate) called: Mutex<Vec<(String, String, Cause)>>,
-    /// How many calls of the tool `gate` have begun.
+    /// How many calls of the tool `gate` have begun, and inputs while they are slow.
     pub(crate) at_gate: watch::Sender<usize>,
     /// Each permit lets one of them through.
     pub(crate) gate: Semaphore,
+    /// Inputs wait at the gate, too.
+    pub(crate) slow: AtomicBool,
+    /// Where the tool `again` is a call of `harm`, the plugin `hostile` doing the same again.
+    pub(crate) through: OnceLock<Runtime>,
 }
 
 impl Default for FakeMind {
@@ -42,13 +47,25 @@ impl Default for FakeMind {
             called: Mutex::default(),
             at_gate: watch::Sender::new(0),
             gate: Semaphore::new(0),
+            slow: AtomicBool::new(false),
+            through: OnceLock::new(),
         }
+    }
+}
+
+impl FakeMind {
+    async fn pass_the_gate(&self) {
+        self.at_gate.send_modify(|count| *count += 1);
+        self.gate.acquire().await.expect("the gate is never closed").forget();
     }
 }
 
 #[async_trait]
 impl Mind for FakeMind {
     async fn submit(&self, source: &str, who: Option<Principal>, what: Submission) -> Result<Accepted, CallError> {
+        if self.slow.load(Ordering::Acquire) {
+            self.pass_the_gate().await;
+        }
         let mut submitted = self.submitted.lock().expect("no panic");
         submitted.push((source.to_owned(), who, what));
         Ok(Accepted { input: format!("input-{}", submitted.len()), duplicate: false })
@@ -65,8 +82,13 @@ impl Mind for FakeMind {
     async fn call_tool(&self, caller: &str, name: &str, _: String, cause: Cause) -> Result<ToolOutput, CallError> {
         self.called.lock().expect("no panic").push((caller.to_owned(), name.to_owned(), cause));
         if name == "gate" {
-            self.at_gate.send_modify(|count| *count += 1);
-            self.gate.acquire().await.expect("the gate is never closed").forget();
+            self.pass_the_gate().await;
+        }
+        if name == "again"
+            && let Some(runtime) = self.through.get()
+        {
+            let cause = self.called.lock().expect("no panic").last().expect("just noted").2.clone();
+            return runtime.call_tool("hostile", "harm", r#"{"fault":"again"}"#.to_owned(), cause).await;
         }
         Ok(ToolOutput::text("done"))
     }
@@ -98,8 +120,9 @@ pub(crate) fn with_bundled(bundled: Vec<Bundled>) -> House {
     with_cache(folder, cache, bundled)
 }
 
-/// A runtime with these packages, whose compiled code all tests share: an interpreter takes seconds to compile.
-pub(crate) fn with_interpreters(bundled: Vec<Bundled>) -> House {
+/// A runtime with these packages, whose compiled code all tests share: an interpreter, or a large guest, takes seconds to
+/// compile.
+pub(crate) fn with_shared_cache(bundled: Vec<Bundled>) -> House {
     static CACHE: OnceLock<TempDir> = OnceLock::new();
     let cache = CACHE.get_or_init(|| {
         let folder = tempfile::tempdir().expect("a folder");
@@ -198,7 +221,7 @@ impl House {
         .await
     }
 
-    /// Waits until so many calls of the tool `gate` have begun.
+    /// Waits until so many have come to the gate.
     pub(crate) async fn at_gate(&self, calls: usize) {
         let mut at_gate = self.mind.at_gate.subscribe();
         soon(at_gate.wait_for(|count| *count >= calls)).await.expect("the mind lives as long as the house");

@@ -2,7 +2,9 @@
 
 mod calls;
 mod connections;
+mod fresh;
 mod greeters;
+mod hostile;
 mod house;
 mod install;
 mod languages;
