@@ -15,6 +15,7 @@ mod grants;
 mod host;
 mod inspect;
 mod instance;
+mod local;
 mod manifest;
 mod meters;
 mod package;

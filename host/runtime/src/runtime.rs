@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use homeagent_contract::Kind;
-use homeagent_settings::{Grants, Secrets, Settings};
+use homeagent_settings::{Grants, PluginData, Secrets, Settings};
 use homeagent_types::ports::{Adapters, Connection, Haste, Listeners, Mind, PluginAdmin, PluginStatus, Plugins};
 use homeagent_types::stage::{Patch, StageContext};
 use homeagent_types::{
@@ -29,6 +29,7 @@ use crate::cache::CodeCache;
 use crate::engine::ComponentEngine;
 use crate::grants::GrantTable;
 use crate::instance::{self, InstanceState};
+use crate::local::Local;
 use crate::manifest::{CAPABILITIES, Code, Manifest, is_capability};
 use crate::package::{self, Bundled, Content, Origin, Package, Prepared};
 use crate::script::InterpreterShelf;
@@ -56,8 +57,12 @@ pub struct Parts {
     pub grants: Grants,
     /// The secrets, to be taken out of what goes outward.
     pub secrets: Secrets,
+    /// What is kept for plugins.
+    pub data: PluginData,
     /// The packages that came with homed.
     pub bundled: Vec<Bundled>,
+    /// The daemon's own folder.
+    pub home: PathBuf,
     /// The folder of installed packages, one folder each.
     pub plugins: PathBuf,
     /// The folder for compiled code.
@@ -122,7 +127,8 @@ impl Runtime {
     pub fn new(parts: Parts) -> Result<Self, RuntimeError> {
         let engine = ComponentEngine::new()?;
         let guests = GuestExecutor::new()?;
-        let services = Arc::new(Services::new(parts.settings, parts.grants, parts.secrets));
+        let local = Local { data: parts.data, home: parts.home, host: tokio::runtime::Handle::current() };
+        let services = Arc::new(Services::new(parts.settings, parts.grants, parts.secrets, local));
         let adapters = AdapterShelf::new(engine.clone(), Arc::clone(&services), guests.handle());
         let inner = Arc::new(Inner {
             cache: Arc::new(CodeCache::open(parts.cache)?),

@@ -9,6 +9,7 @@ use homeagent_types::ports::Mind;
 use tokio::sync::broadcast;
 
 use crate::bus::Bus;
+use crate::local::Local;
 use crate::manifest::Manifest;
 use crate::registrations::Registrations;
 
@@ -23,19 +24,21 @@ pub(crate) struct Services {
     pub(crate) secrets: Secrets,
     pub(crate) registrations: Registrations,
     pub(crate) bus: Bus,
+    pub(crate) local: Local,
     mind: OnceLock<Weak<dyn Mind>>,
     /// Names of plugins whose state changes.
     changes: broadcast::Sender<Arc<str>>,
 }
 
 impl Services {
-    pub(crate) fn new(settings: Settings, grants: Grants, secrets: Secrets) -> Self {
+    pub(crate) fn new(settings: Settings, grants: Grants, secrets: Secrets, local: Local) -> Self {
         Self {
             settings,
             grants,
             secrets,
             registrations: Registrations::default(),
             bus: Bus::default(),
+            local,
             mind: OnceLock::new(),
             changes: broadcast::Sender::new(CHANGES_KEPT),
         }

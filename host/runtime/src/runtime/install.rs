@@ -138,7 +138,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Ends an installed plugin and deletes its package and its grants.
+    /// Ends an installed plugin and deletes its package, its grants, and what it kept.
     pub(super) async fn remove(&self, name: &str) -> Result<Removed, CallError> {
         self.folder_of(name)?;
         let _turn = self.interrupt(name).await;
@@ -158,6 +158,10 @@ impl Inner {
         // leaves grants without their plugin.
         let (grants, plugin) = (self.services.grants.clone(), name.to_owned());
         let forgotten = tokio::task::spawn_blocking(move || grants.forget(&plugin)).await;
+        let forgotten = forgotten.map_err(|lost| CallError::Other(lost.to_string()))?;
+        forgotten.map_err(|error| CallError::NotStored(error.to_string()))?;
+        let (data, plugin) = (self.services.local.data.clone(), name.to_owned());
+        let forgotten = tokio::task::spawn_blocking(move || data.forget(&plugin)).await;
         let forgotten = forgotten.map_err(|lost| CallError::Other(lost.to_string()))?;
         forgotten.map_err(|error| CallError::NotStored(error.to_string()))?;
         if let Some(folder) = &folder {

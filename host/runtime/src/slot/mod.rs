@@ -5,6 +5,7 @@
 
 pub(crate) mod connection;
 pub(crate) mod core;
+mod disk;
 pub(crate) mod exports;
 pub(crate) mod generation;
 pub(crate) mod job;

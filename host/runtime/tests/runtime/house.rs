@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use homeagent_runtime::{Bundled, Parts, Runtime};
-use homeagent_settings::{Database, Grants, Secrets, Settings};
+use homeagent_settings::{Database, Grants, PluginData, Secrets, Settings};
 use homeagent_types::ports::{Mind, PluginAdmin, PluginStatus, Plugins};
 use homeagent_types::{Accepted, Audience, CallError, Cause, Principal, Role, Submission, ToolOutput};
 use tempfile::TempDir;
@@ -21,6 +21,7 @@ pub(crate) struct House {
     pub(crate) runtime: Runtime,
     pub(crate) settings: Settings,
     pub(crate) secrets: Secrets,
+    pub(crate) data: PluginData,
     pub(crate) mind: Arc<FakeMind>,
     pub(crate) folder: TempDir,
 }
@@ -114,11 +115,14 @@ fn with_cache(folder: TempDir, cache: PathBuf, bundled: Vec<Bundled>) -> House {
     let database = Database::open(folder.path().join("homeagent.db")).expect("a new database");
     let secrets = Secrets::open(&database, folder.path()).expect("new secrets");
     let settings = Settings::open(&database, &secrets).expect("new settings");
+    let data = PluginData::open(&database).expect("nothing is kept yet");
     let parts = Parts {
         settings: settings.clone(),
         grants: Grants::open(&database).expect("new grants"),
         secrets: secrets.clone(),
+        data: data.clone(),
         bundled,
+        home: folder.path().to_owned(),
         plugins: folder.path().join("plugins"),
         cache,
     };
@@ -126,7 +130,7 @@ fn with_cache(folder: TempDir, cache: PathBuf, bundled: Vec<Bundled>) -> House {
     let mind = Arc::new(FakeMind::default());
     let weak = Arc::downgrade(&mind);
     runtime.bind(weak);
-    House { runtime, settings, secrets, mind, folder }
+    House { runtime, settings, secrets, data, mind, folder }
 }
 
 /// A runtime with these guests installed and loaded, each with everything granted that it asks for.
@@ -153,6 +157,15 @@ pub(crate) async fn with_memory(mib: i64, guests: &[&str]) -> House {
 }
 
 impl House {
+    /// The same after a restart of the daemon, with what is installed loaded.
+    pub(crate) async fn again(self) -> House {
+        self.runtime.shutdown().await;
+        let cache = self.folder.path().join("cache");
+        let house = with_cache(self.folder, cache, Vec::new());
+        house.runtime.load_all().await;
+        house
+    }
+
     pub(crate) fn plugins(&self) -> PathBuf {
         self.folder.path().join("plugins")
     }

@@ -3,8 +3,10 @@
 mod calls;
 mod connections;
 mod greeters;
+mod hostile;
 mod house;
 mod install;
+mod kv;
 mod languages;
 mod packages;
 mod reload;

@@ -200,6 +200,8 @@ fn plugin() -> Vec<Declaration> {
         integer("core.plugin.log_lines_per_second", 200, (1, 100_000), "How many lines a plugin may log in a second")
             .counted_in("lines")
             .restarting("agent"),
+        integer("core.plugin.kv_mib", 16, (1, 1024), "How much a plugin may keep under keys of its own")
+            .counted_in("MiB"),
         integer("core.plugin.queue", 256, (1, 1_000_000), "How many calls may wait for a plugin")
             .counted_in("calls")
             .restarting("agent"),

@@ -1,0 +1,3 @@
+//! Guests that mean harm: what they get, what their owner sees, and that the others go on.
+
+mod kv;
