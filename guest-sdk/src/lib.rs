@@ -10,6 +10,7 @@ pub mod lifting;
 
 pub mod adapter;
 pub mod bus;
+pub mod files;
 pub mod inputs;
 pub mod kv;
 pub mod log;

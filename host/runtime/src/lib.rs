@@ -11,6 +11,7 @@ mod cache;
 mod convert;
 mod engine;
 mod error;
+mod files;
 mod grants;
 mod host;
 mod inspect;

@@ -2,6 +2,7 @@
 //! handed to the part of the host that does it.
 
 mod bus;
+mod files;
 mod inputs;
 mod kv;
 mod log;

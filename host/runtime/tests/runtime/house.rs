@@ -174,6 +174,15 @@ impl House {
         homeagent_test_artifacts::install(&self.plugins(), guest, as_folder)
     }
 
+    /// The same for one that asks for more than its `plugin.toml` says.
+    pub(crate) fn install_asking(&self, guest: &str, more: &str) -> PathBuf {
+        let folder = self.install(guest, guest);
+        let manifest = folder.join("plugin.toml");
+        let text = std::fs::read_to_string(&manifest).expect("it was written");
+        std::fs::write(&manifest, format!("{text}\n{more}")).expect("the folder takes files");
+        folder
+    }
+
     pub(crate) async fn grant_all(&self) {
         for plugin in self.runtime.list() {
             for capability in &plugin.missing {

@@ -2,6 +2,7 @@
 
 mod calls;
 mod connections;
+mod files;
 mod greeters;
 mod hostile;
 mod house;

@@ -202,6 +202,12 @@ fn plugin() -> Vec<Declaration> {
             .restarting("agent"),
         integer("core.plugin.kv_mib", 16, (1, 1024), "How much a plugin may keep under keys of its own")
             .counted_in("MiB"),
+        integer("core.plugin.data_mib", 64, (0, 1 << 20), "How much a plugin may have in the folder of its own")
+            .counted_in("MiB"),
+        integer("core.plugin.file_mib", 1024, (1, 1 << 20), "How large a file may become to which a plugin appends")
+            .counted_in("MiB"),
+        integer("core.plugin.disk_reserve_mib", 256, (0, 1 << 20), "How much plugins leave free on every disk")
+            .counted_in("MiB"),
         integer("core.plugin.queue", 256, (1, 1_000_000), "How many calls may wait for a plugin")
             .counted_in("calls")
             .restarting("agent"),

@@ -1,5 +1,6 @@
 //! Does with what the host keeps for it what it is told, and says what came of it: a value as JSON, or why not in words.
 
+mod files;
 mod keys;
 
 use homeagent_sdk::{Arguments, Cause, Descriptor, Error, Plugin, State, Tool, ToolOutput, Tools};
@@ -15,6 +16,7 @@ impl Plugin for Tenant {
         Descriptor::new("tenant", env!("CARGO_PKG_VERSION"))
             .summary("Does with what the host keeps for it what it is told.")
             .tool(tool("kv"))
+            .tool(tool("files"))
             .tool(tool("at_start"))
     }
 
@@ -29,6 +31,7 @@ impl Tools for Tenant {
     async fn call(name: &str, arguments: Arguments, _cause: Cause) -> Result<ToolOutput, Error> {
         let done = match name {
             "kv" => keys::run(arguments.parse()?).await,
+            "files" => files::run(arguments.parse()?).await,
             "at_start" => Ok(AT_START.with(|at_start| at_start.clone()).into()),
             _ => Err(Error::no_tool(name)),
         };
