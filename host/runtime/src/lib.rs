@@ -20,12 +20,14 @@ mod local;
 mod manifest;
 mod meters;
 mod package;
+mod process;
 mod registrations;
 mod runtime;
 mod script;
 mod services;
 mod slot;
 mod stdio;
+mod timers;
 mod wants;
 
 pub use error::{PackageError, RuntimeError};

@@ -59,6 +59,7 @@ impl Services {
     pub(crate) fn changed(&self, plugin: &str) {
         // An error only says that nobody listens.
         let _ = self.changes.send(plugin.into());
+        self.local.timers.wake();
     }
 
     pub(crate) fn subscribe(&self) -> broadcast::Receiver<Arc<str>> {

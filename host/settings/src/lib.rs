@@ -21,6 +21,7 @@ pub use database::{Database, DatabaseError};
 pub use grants::Grants;
 pub use plugin_data::{
     Change, KeyError, KeyValues, LARGEST_VALUE, LONGEST_KEY, MOST_CHANGES, MOST_KEYS, MOST_LISTED, PluginData,
+    TimerError, TimerRow, TimerStore,
 };
 pub use registry::{
     Applies, Changed, Declaration, DurationUnit, Entry, Fault, Import, ImportError, Kind, Settings, SettingsError,

@@ -11,7 +11,7 @@ use super::forbidden::Forbidden;
 use super::path::GuestPath;
 use super::scratch::{self, SCRATCH};
 use super::{Kind, failed};
-use crate::wants::files::FolderWant;
+use crate::wants::files::{FilesWant, FolderWant};
 
 /// How much may be written.
 #[derive(Clone, Copy)]
@@ -69,6 +69,11 @@ impl Root {
         Ok(Self { name: SCRATCH.to_owned(), dir, shut: None, own: true, forbidden })
     }
 
+    /// The open folder itself.
+    pub(crate) fn into_dir(self) -> Dir {
+        self.dir
+    }
+
     /// Fails where nothing may be changed.
     pub(crate) fn check_writable(&self) -> Result<(), CallError> {
         match &self.shut {
@@ -115,6 +120,12 @@ fn step(dir: &Dir, name: &str, place: &str, forbidden: &Forbidden) -> Result<Dir
     })?;
     forbidden.check(&next.dir_metadata().map_err(|error| failed(place, &error))?)?;
     Ok(next)
+}
+
+/// The folders of the owner's that a plugin may write to.
+pub(crate) fn places_written_by(want: &FilesWant) -> Vec<PathBuf> {
+    let written = want.folders.values().filter(|folder| folder.write);
+    written.filter_map(|folder| expanded(&folder.path).ok()).collect()
 }
 
 /// A folder's path, with the user's own folder in the place of `~`.

@@ -6,9 +6,11 @@ mod files;
 mod inputs;
 mod kv;
 mod log;
+mod process;
 mod registry;
 mod settings;
 mod sockets;
+mod timers;
 mod tools;
 
 use std::sync::Arc;

@@ -92,6 +92,7 @@ impl PluginAdmin for Runtime {
         self.inner.services.registrations.clash(name, capability).map_err(CallError::Invalid)?;
         grants.grant(capability).await?;
         self.inner.services.registrations.refresh();
+        self.inner.services.local.timers.wake();
         Ok(())
     }
 

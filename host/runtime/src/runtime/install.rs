@@ -192,7 +192,8 @@ impl Inner {
             data.forget(&plugin).map_err(|error| CallError::NotStored(error.to_string()))?;
             delete(&folder).map_err(|error| not_written(&folder, &error))
         });
-        forgotten.await.map_err(|lost| CallError::Other(lost.to_string()))?
+        forgotten.await.map_err(|lost| CallError::Other(lost.to_string()))??;
+        local.timers.forget(name).await
     }
 }
 

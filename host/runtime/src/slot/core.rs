@@ -45,6 +45,8 @@ pub(crate) struct SlotCore {
     /// A place for each call that the plugin makes through the host.
     pub(crate) calls_out: Arc<Semaphore>,
     pub(crate) disk: DiskShare,
+    /// How many programs of the plugin's run.
+    pub(crate) programs: AtomicU64,
     running: Mutex<HashMap<u64, Running>>,
     /// Changes whenever a job ends; drains wait on it.
     ended: watch::Sender<u64>,
@@ -98,6 +100,7 @@ impl SlotCore {
             calls: AtomicU64::new(0),
             calls_out: Arc::new(Semaphore::new(CALLS_OUT)),
             disk: DiskShare::default(),
+            programs: AtomicU64::new(0),
             running: Mutex::default(),
             ended: watch::Sender::new(0),
             next_job: AtomicU64::new(1),
@@ -253,10 +256,14 @@ impl SlotCore {
     /// Tells the owner what the plugin was refused: in the log, within the plugin's rate, and as its last failure. Says it
     /// again, for the guest.
     pub(crate) fn refused(&self, attempt: &str, error: CallError) -> CallError {
-        let sentence = format!("{attempt} was refused: {error}");
-        self.log(Level::WARN, &sentence);
-        self.note_error(sentence);
+        self.told(&format!("{attempt} was refused: {error}"));
         error
+    }
+
+    /// Tells the owner a sentence about the plugin: in the log, within the plugin's rate, and as its last failure.
+    pub(crate) fn told(&self, sentence: &str) {
+        self.log(Level::WARN, sentence);
+        self.note_error(sentence);
     }
 
     /// Writes a line of the guest's into the log, within its rate.
@@ -340,6 +347,7 @@ mod tests {
 
     use super::*;
     use crate::local::Local;
+    use crate::timers::TimerKeeper;
 
     /// What was written into the log.
     #[derive(Clone, Default)]
@@ -364,8 +372,10 @@ mod tests {
         let settings = Settings::open(&database, &secrets).expect("new settings");
         settings.set("core.plugin.log_lines_per_second", 1).expect("a valid number");
         let grants = Grants::open(&database).expect("new grants");
+        let data = PluginData::open(&database).expect("nothing is kept yet");
         let local = Local {
-            data: PluginData::open(&database).expect("nothing is kept yet"),
+            timers: Arc::new(TimerKeeper::new(data.timers.clone(), tokio::runtime::Handle::current())),
+            data,
             home: folder.path().to_owned(),
             host: tokio::runtime::Handle::current(),
         };

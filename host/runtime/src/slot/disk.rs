@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use homeagent_types::CallError;
 use tokio::runtime::Handle;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// As much as a plugin may have on its way to the disk or from it, in units of [`UNIT`]: 32 MiB.
 const ROOM: usize = 32 << 10;
@@ -22,6 +22,12 @@ pub(crate) struct DiskShare {
     places: Arc<Semaphore>,
 }
 
+/// A plugin's turn at the disk.
+pub(crate) struct Turn {
+    _room: OwnedSemaphorePermit,
+    _place: OwnedSemaphorePermit,
+}
+
 impl Default for DiskShare {
     fn default() -> Self {
         Self { room: Arc::new(Semaphore::new(ROOM)), places: Arc::new(Semaphore::new(PLACES)) }
@@ -37,14 +43,20 @@ impl DiskShare {
         bytes: usize,
         work: impl FnOnce() -> Result<T, CallError> + Send + 'static,
     ) -> Result<T, CallError> {
-        let units = u32::try_from(bytes / UNIT + CALL).unwrap_or(u32::MAX);
-        let room = Arc::clone(&self.room).try_acquire_many_owned(units).map_err(|_| CallError::Busy)?;
-        let place = Arc::clone(&self.places).acquire_owned().await.map_err(|_| CallError::NotLive)?;
+        let turn = self.enter(bytes).await?;
         let done = host.spawn_blocking(move || {
-            let _held = (room, place);
+            let _turn = turn;
             work()
         });
         done.await.unwrap_or_else(|lost| Err(CallError::Other(format!("the work broke off: {lost}"))))
+    }
+
+    /// Waits for the plugin's turn at the disk, which lasts as long as what is returned. Fails as [`DiskShare::run`].
+    pub(crate) async fn enter(&self, bytes: usize) -> Result<Turn, CallError> {
+        let units = u32::try_from(bytes / UNIT + CALL).unwrap_or(u32::MAX);
+        let room = Arc::clone(&self.room).try_acquire_many_owned(units).map_err(|_| CallError::Busy)?;
+        let place = Arc::clone(&self.places).acquire_owned().await.map_err(|_| CallError::NotLive)?;
+        Ok(Turn { _room: room, _place: place })
     }
 
     /// Lets nothing more begin, and waits for what has.
@@ -69,7 +81,7 @@ mod tests {
         let (large, host) = (Arc::clone(&share), Handle::current());
         let first = tokio::spawn(async move {
             let work = move || {
-                drop(begun_tx.send(()));
+                let _ = begun_tx.send(());
                 gate.recv().map_err(|_| CallError::NotLive)
             };
             large.run(&host, 24 << 20, work).await

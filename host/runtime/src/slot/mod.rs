@@ -109,13 +109,22 @@ async fn answered<T>(answer: oneshot::Receiver<T>, verdict: &Verdict) -> Option<
 impl Line {
     /// Runs one job. The caller has its answer at the deadline at the latest.
     pub(crate) async fn call<T>(&self, deadline: Instant, work: impl FnOnce(Reply<T>) -> Work) -> Result<T, CallError> {
+        self.call_judged(deadline, Verdict::default(), work).await
+    }
+
+    /// The same for a caller who wants to know whether an instance has begun it.
+    pub(crate) async fn call_judged<T>(
+        &self,
+        deadline: Instant,
+        verdict: Verdict,
+        work: impl FnOnce(Reply<T>) -> Work,
+    ) -> Result<T, CallError> {
         self.check()?;
         self.core.calls.fetch_add(1, Ordering::Relaxed);
         let (reply, answer) = oneshot::channel();
         let work = work(reply);
         let (export, repeatable) = (work.export(), work.may_be_repeated());
         let span = tracing::debug_span!("call", plugin = self.core.name, export);
-        let verdict = Verdict::default();
         let job = Job { id: self.core.next_job(), deadline, work, verdict: Arc::clone(&verdict) };
         let exchange = async {
             match tokio::time::timeout_at(deadline.into(), self.jobs.send(job)).await {
@@ -181,6 +190,11 @@ impl Line {
     /// What runs in it.
     pub(crate) fn package(&self) -> PackageInfo {
         lock(&self.state).package.clone()
+    }
+
+    /// Whether it takes calls, if perhaps a little later.
+    pub(crate) fn can_be_called(&self) -> bool {
+        self.check().is_ok()
     }
 
     pub(crate) fn status(&self) -> PluginStatus {

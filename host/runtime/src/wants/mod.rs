@@ -4,6 +4,8 @@
 //! it needs, the user sees the list before granting, and each call is checked against it.
 
 pub(crate) mod files;
+pub(crate) mod process;
+pub(crate) mod timers;
 
 use serde::de::DeserializeOwned;
 
@@ -20,6 +22,8 @@ pub(crate) trait Want: DeserializeOwned {
 pub(crate) fn check(capability: &str, details: &toml::Table) -> Result<(), String> {
     match capability {
         files::FilesWant::CAPABILITY => read::<files::FilesWant>(details),
+        process::ProcessWant::CAPABILITY => read::<process::ProcessWant>(details),
+        timers::TimersWant::CAPABILITY => read::<timers::TimersWant>(details),
         _ => match details.keys().next() {
             None => Ok(()),
             Some(key) => Err(format!("[wants.{capability}] has the unknown key {key}; it has no keys")),

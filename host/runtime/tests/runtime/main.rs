@@ -10,6 +10,8 @@ mod install;
 mod kv;
 mod languages;
 mod packages;
+mod process;
 mod reload;
 mod swap;
+mod timers;
 mod watch;

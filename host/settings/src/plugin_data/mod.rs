@@ -1,21 +1,29 @@
 //! What the daemon keeps for each plugin.
 
 mod keys;
+mod timers;
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 pub use keys::{Change, KeyError, KeyValues, LARGEST_VALUE, LONGEST_KEY, MOST_CHANGES, MOST_KEYS, MOST_LISTED};
 
+pub use timers::{TimerError, TimerRow, TimerStore};
+
 use crate::database::{Database, DatabaseError};
+
+/// However long a commit took, the next waits no longer than this.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// What is kept for plugins. Clones share it.
 #[derive(Clone)]
 pub struct PluginData {
     /// Their own keys and values.
     pub keys: KeyValues,
+    /// Their timers.
+    pub timers: TimerStore,
     writer: Arc<PacedWriter>,
 }
 
@@ -27,8 +35,9 @@ impl PluginData {
     /// What the database answers.
     pub fn open(database: &Database) -> Result<Self, DatabaseError> {
         keys::migrate(database)?;
+        timers::migrate(database)?;
         let writer = Arc::new(PacedWriter::new(database)?);
-        Ok(Self { keys: KeyValues::new(Arc::clone(&writer)), writer })
+        Ok(Self { keys: KeyValues::new(Arc::clone(&writer)), timers: TimerStore::new(Arc::clone(&writer)), writer })
     }
 
     /// Deletes all that is kept for a plugin, as when it is removed.
@@ -39,12 +48,14 @@ impl PluginData {
     pub fn forget(&self, plugin: &str) -> Result<(), DatabaseError> {
         let doing = "forgetting what a plugin kept";
         self.writer.write(doing, |transaction| {
-            keys::forget(transaction, plugin).map_err(|source| self.writer.database.error(doing, source))
+            keys::forget(transaction, plugin)
+                .and_then(|()| timers::forget(transaction, plugin))
+                .map_err(|source| self.writer.database.error(doing, source))
         })
     }
 }
 
-/// A connection of its own, which leaves the disk to others for as long as each of its commits took: only one connection
+/// A connection of its own, which leaves the disk to others for as long as each of its commits took (up to a second): only one connection
 /// to the file writes at a time, and however much plugins have to write, the journal is not to wait for them.
 struct PacedWriter {
     database: Database,
@@ -81,7 +92,7 @@ impl PacedWriter {
             Ok(answer)
         })();
         let ended = Instant::now();
-        paced.next = ended + ended.duration_since(begun);
+        paced.next = ended + ended.duration_since(begun).min(LONGEST_PAUSE);
         outcome
     }
 }

@@ -2,8 +2,10 @@
 
 mod files;
 mod keys;
+mod programs;
+mod reminders;
 
-use homeagent_sdk::{Arguments, Cause, Descriptor, Error, Plugin, State, Tool, ToolOutput, Tools};
+use homeagent_sdk::{Arguments, Cause, Descriptor, Error, Firing, Plugin, State, Timers, Tool, ToolOutput, Tools, log};
 
 /// Asked of the host before this instance served.
 static AT_START: State<Option<String>> = State::new(|| None);
@@ -17,6 +19,8 @@ impl Plugin for Tenant {
             .summary("Does with what the host keeps for it what it is told.")
             .tool(tool("kv"))
             .tool(tool("files"))
+            .tool(tool("process"))
+            .tool(tool("timers"))
             .tool(tool("at_start"))
     }
 
@@ -32,12 +36,22 @@ impl Tools for Tenant {
         let done = match name {
             "kv" => keys::run(arguments.parse()?).await,
             "files" => files::run(arguments.parse()?).await,
+            "process" => programs::run(arguments.parse()?).await,
+            "timers" => reminders::run(arguments.parse()?).await,
             "at_start" => Ok(AT_START.with(|at_start| at_start.clone()).into()),
             _ => Err(Error::no_tool(name)),
         };
         match done {
             Ok(value) => ToolOutput::json(&value),
             Err(error) => Ok(ToolOutput::text(said(&error))),
+        }
+    }
+}
+
+impl Timers for Tenant {
+    async fn on_timer(timer: Firing, cause: Cause) {
+        if let Err(error) = reminders::on_timer(timer, cause).await {
+            log::error(said(&error));
         }
     }
 }
@@ -57,4 +71,4 @@ fn said(error: &Error) -> String {
     format!("{kind}: {}", error.message())
 }
 
-homeagent_sdk::export!(Tenant: Tools);
+homeagent_sdk::export!(Tenant: Tools, Timers);

@@ -2,3 +2,5 @@
 
 mod files;
 mod kv;
+mod process;
+mod timers;
