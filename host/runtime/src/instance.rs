@@ -63,11 +63,14 @@ pub(crate) struct InstanceState {
 }
 
 impl InstanceState {
-    /// Checks that the instance serves and has a grant.
+    /// Checks that the instance serves, or did: before that nothing it does has an effect.
+    pub(crate) fn has_served(&self) -> Result<(), CallError> {
+        if self.live.get() == Live::Starting { Err(CallError::NotLive) } else { Ok(()) }
+    }
+
+    /// The same, and that it has a grant.
     pub(crate) fn may(&self, capability: &str, attempt: &str) -> Result<(), CallError> {
-        if self.live.get() == Live::Starting {
-            return Err(CallError::NotLive);
-        }
+        self.has_served()?;
         self.slot.allow(capability, attempt)
     }
 

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use homeagent_contract::Kind;
-use homeagent_settings::{Grants, Secrets, Settings};
+use homeagent_settings::{Grants, PluginData, Secrets, Settings};
 use homeagent_types::ports::{Adapters, Connection, Haste, Listeners, Mind, PluginAdmin, PluginStatus, Plugins};
 use homeagent_types::stage::{Patch, StageContext};
 use homeagent_types::{
@@ -30,8 +30,10 @@ use crate::compiler::Compiler;
 use crate::engine::ComponentEngine;
 use crate::grants::GrantTable;
 use crate::instance::{self, InstanceState};
+use crate::local::Local;
 use crate::manifest::{CAPABILITIES, Code, Manifest, is_capability};
 use crate::package::{self, Bundled, Content, Origin, Package, Prepared};
+use crate::process;
 use crate::script::InterpreterShelf;
 use crate::services::Services;
 use crate::slot::core::SlotCore;
@@ -39,6 +41,7 @@ use crate::slot::generation::{Seat, describe};
 use crate::slot::job::{Job, Work};
 use crate::slot::swap::SwapError;
 use crate::slot::{Control, Line, Slot, connection, supervisor};
+use crate::timers::TimerKeeper;
 use crate::{PackageError, RuntimeError};
 
 /// How often deadlines are looked at.
@@ -57,8 +60,12 @@ pub struct Parts {
     pub grants: Grants,
     /// The secrets, to be taken out of what goes outward.
     pub secrets: Secrets,
+    /// What is kept for plugins.
+    pub data: PluginData,
     /// The packages that came with homed.
     pub bundled: Vec<Bundled>,
+    /// The daemon's own folder.
+    pub home: PathBuf,
     /// The folder of installed packages, one folder each.
     pub plugins: PathBuf,
     /// The folder for compiled code.
@@ -127,7 +134,10 @@ impl Runtime {
     pub fn new(parts: Parts) -> Result<Self, RuntimeError> {
         let engine = ComponentEngine::new()?;
         let guests = GuestExecutor::new(engine.lane.threads())?;
-        let services = Arc::new(Services::new(parts.settings, parts.grants, parts.secrets));
+        let host = tokio::runtime::Handle::current();
+        let timers = Arc::new(TimerKeeper::new(parts.data.timers.clone(), host.clone()));
+        let local = Local { data: parts.data, timers: Arc::clone(&timers), home: parts.home.clone(), host };
+        let services = Arc::new(Services::new(parts.settings, parts.grants, parts.secrets, local));
         let adapters = AdapterShelf::new(engine.clone(), Arc::clone(&services), guests.handle());
         let inner = Arc::new(Inner {
             cache: Arc::new(CodeCache::open(parts.cache, parts.compiler.map(Compiler::new))?),
@@ -146,6 +156,9 @@ impl Runtime {
             guests,
         });
         tokio::spawn(watch(Arc::downgrade(&inner)));
+        let told = Arc::downgrade(&inner);
+        tokio::spawn(timers.keep(move || told.upgrade().map(|inner| inner.told_of_timers())));
+        tokio::task::spawn_blocking(move || process::end_those_of(&parts.home));
         Ok(Self { inner })
     }
 
@@ -199,12 +212,15 @@ impl Runtime {
     pub async fn shutdown(&self) {
         // Without waiting for a load that is under way: it may take long, and nothing is left to load for.
         self.inner.ending.store(true, Ordering::Release);
+        self.inner.services.local.timers.close();
         drop(self.inner.watch.lock().unwrap_or_else(PoisonError::into_inner).take());
         let slots = std::mem::take(&mut *self.inner.slots.write().unwrap_or_else(PoisonError::into_inner));
         let stops = slots.into_values().map(|slot| tokio::spawn(async move { stop(&slot).await }));
         for stopped in stops.collect::<Vec<_>>() {
             drop(stopped.await);
         }
+        // Their plugins are gone, so what is left of them is the disk's time.
+        drop(tokio::time::timeout(SHOWN_FIRST, self.inner.services.local.timers.ended()).await);
     }
 }
 
@@ -311,6 +327,13 @@ impl Inner {
 
     fn slot(&self, name: &str) -> Option<Slot> {
         self.slots.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    }
+
+    /// The plugins that can be told of their timers now.
+    fn told_of_timers(&self) -> Vec<Line> {
+        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+        let told = slots.values().filter(|slot| slot.core.grants.allows("timers") && slot.can_be_called());
+        told.map(|slot| Line::clone(slot)).collect()
     }
 
     fn running(&self, name: &str) -> Result<Slot, CallError> {

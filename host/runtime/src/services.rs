@@ -9,6 +9,7 @@ use homeagent_types::ports::Mind;
 use tokio::sync::broadcast;
 
 use crate::bus::Bus;
+use crate::local::Local;
 use crate::manifest::Manifest;
 use crate::processor::Budget;
 use crate::registrations::Registrations;
@@ -24,19 +25,21 @@ pub(crate) struct Services {
     pub(crate) secrets: Secrets,
     pub(crate) registrations: Registrations,
     pub(crate) bus: Bus,
+    pub(crate) local: Local,
     mind: OnceLock<Weak<dyn Mind>>,
     /// Names of plugins whose state changes.
     changes: broadcast::Sender<Arc<str>>,
 }
 
 impl Services {
-    pub(crate) fn new(settings: Settings, grants: Grants, secrets: Secrets) -> Self {
+    pub(crate) fn new(settings: Settings, grants: Grants, secrets: Secrets, local: Local) -> Self {
         Self {
             settings,
             grants,
             secrets,
             registrations: Registrations::default(),
             bus: Bus::default(),
+            local,
             mind: OnceLock::new(),
             changes: broadcast::Sender::new(CHANGES_KEPT),
         }
@@ -57,6 +60,7 @@ impl Services {
     pub(crate) fn changed(&self, plugin: &str) {
         // An error only says that nobody listens.
         let _ = self.changes.send(plugin.into());
+        self.local.timers.wake();
     }
 
     pub(crate) fn subscribe(&self) -> broadcast::Receiver<Arc<str>> {

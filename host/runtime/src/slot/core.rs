@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::Level;
 use wasmtime::component::GuestTaskId;
 
+use super::disk::DiskShare;
 use super::job::Verdict;
 use super::sockets::Sockets;
 use crate::grants::GrantTable;
@@ -49,6 +50,9 @@ pub(crate) struct SlotCore {
     pub(crate) calls_out: Arc<Semaphore>,
     /// A place for each KiB that it hands over in calls which wait.
     in_transit: Arc<Semaphore>,
+    pub(crate) disk: DiskShare,
+    /// How many programs of the plugin's run.
+    pub(crate) programs: AtomicU64,
     running: Mutex<HashMap<u64, Running>>,
     /// Changes whenever a job ends; drains wait on it.
     ended: watch::Sender<u64>,
@@ -102,6 +106,8 @@ impl SlotCore {
             calls: AtomicU64::new(0),
             calls_out: Arc::new(Semaphore::new(CALLS_OUT)),
             in_transit: Arc::new(Semaphore::new(IN_TRANSIT)),
+            disk: DiskShare::default(),
+            programs: AtomicU64::new(0),
             running: Mutex::default(),
             ended: watch::Sender::new(0),
             next_job: AtomicU64::new(1),
@@ -269,6 +275,19 @@ impl SlotCore {
         lock(&self.last_error).clone()
     }
 
+    /// Tells the owner what the plugin was refused: in the log, within the plugin's rate, and as its last failure. Says it
+    /// again, for the guest.
+    pub(crate) fn refused(&self, attempt: &str, error: CallError) -> CallError {
+        self.told(&format!("{attempt} was refused: {error}"));
+        error
+    }
+
+    /// Tells the owner a sentence about the plugin: in the log, within the plugin's rate, and as its last failure.
+    pub(crate) fn told(&self, sentence: &str) {
+        self.log(Level::WARN, sentence);
+        self.note_error(sentence);
+    }
+
     /// Writes a line of the guest's into the log, within its rate.
     pub(crate) fn log(&self, level: Level, line: &str) {
         {
@@ -346,9 +365,11 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use std::io;
 
-    use homeagent_settings::{Database, Grants, Settings};
+    use homeagent_settings::{Database, Grants, PluginData, Settings};
 
     use super::*;
+    use crate::local::Local;
+    use crate::timers::TimerKeeper;
 
     /// What was written into the log.
     #[derive(Clone, Default)]
@@ -365,15 +386,22 @@ mod tests {
         }
     }
 
-    #[test]
-    fn lines_that_were_dropped_at_the_end_of_an_instance_are_counted_in_the_log() {
+    #[tokio::test]
+    async fn lines_that_were_dropped_at_the_end_of_an_instance_are_counted_in_the_log() {
         let folder = tempfile::tempdir().expect("a folder");
         let database = Database::open(folder.path().join("db")).expect("a new database");
         let secrets = Secrets::open(&database, folder.path()).expect("new secrets");
         let settings = Settings::open(&database, &secrets).expect("new settings");
         settings.set("core.plugin.log_lines_per_second", 1).expect("a valid number");
         let grants = Grants::open(&database).expect("new grants");
-        let services = Services::new(settings, grants.clone(), secrets);
+        let data = PluginData::open(&database).expect("nothing is kept yet");
+        let local = Local {
+            timers: Arc::new(TimerKeeper::new(data.timers.clone(), tokio::runtime::Handle::current())),
+            data,
+            home: folder.path().to_owned(),
+            host: tokio::runtime::Handle::current(),
+        };
+        let services = Services::new(settings, grants.clone(), secrets, local);
         let core = SlotCore::new("loud".into(), GrantTable::new("loud".into(), grants), &services);
         let written = Written::default();
         let writer = written.clone();

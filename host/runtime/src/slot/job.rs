@@ -19,6 +19,7 @@ use crate::bindings::channel::exports::homeagent::plugin::channel;
 use crate::bindings::event::exports::homeagent::plugin::event_handler;
 use crate::bindings::socket::exports::homeagent::plugin::socket_handler;
 use crate::bindings::stage::exports::homeagent::plugin::stage_handler;
+use crate::bindings::timer::exports::homeagent::plugin::timer_handler;
 use crate::bindings::{sockets, types};
 use crate::bus::Event;
 use crate::convert;
@@ -61,6 +62,7 @@ pub(crate) enum Work {
     Deliver { output: Box<Output>, cause: Cause, reply: Reply<Receipt> },
     Show { deltas: Vec<OutputDelta>, reply: Reply<()> },
     Event { event: Box<Event>, reply: Reply<()> },
+    Timer { firing: Box<timer_handler::Firing>, cause: Cause, reply: Reply<()> },
     Open { connection: u64, reply: Reply<()> },
     Frames { connection: u64, frames: Vec<Frame>, reply: Reply<()> },
     Closed { connection: u64, reason: String, reply: Reply<()> },
@@ -75,6 +77,7 @@ impl Work {
             Work::Deliver { .. } => "channel.deliver",
             Work::Show { .. } => "channel.show",
             Work::Event { .. } => "event-handler.on-event",
+            Work::Timer { .. } => "timer-handler.on-timer",
             Work::Open { .. } => "socket-handler.on-open",
             Work::Frames { .. } => "socket-handler.on-frames",
             Work::Closed { .. } => "socket-handler.on-close",
@@ -93,7 +96,7 @@ impl Work {
 
     fn cause_mut(&mut self) -> Option<&mut Cause> {
         match self {
-            Work::Tool { cause, .. } | Work::Deliver { cause, .. } => Some(cause),
+            Work::Tool { cause, .. } | Work::Deliver { cause, .. } | Work::Timer { cause, .. } => Some(cause),
             Work::Stage { context, .. } => Some(&mut context.cause),
             Work::Event { event, .. } => Some(&mut event.cause),
             _ => None,
@@ -108,6 +111,7 @@ impl Work {
             Work::Deliver { reply, .. } => reply.is_closed(),
             Work::Show { reply, .. }
             | Work::Event { reply, .. }
+            | Work::Timer { reply, .. }
             | Work::Open { reply, .. }
             | Work::Frames { reply, .. }
             | Work::Closed { reply, .. } => reply.is_closed(),
@@ -122,6 +126,7 @@ impl Work {
             Work::Deliver { reply, .. } => drop(reply.send(Err(error))),
             Work::Show { reply, .. }
             | Work::Event { reply, .. }
+            | Work::Timer { reply, .. }
             | Work::Open { reply, .. }
             | Work::Frames { reply, .. }
             | Work::Closed { reply, .. } => drop(reply.send(Err(error))),
@@ -234,6 +239,10 @@ impl JobTask {
             },
             Work::Event { event, reply } => match &exports.events {
                 Some(it) => call.acknowledge(reply, call.run(it.func_on_event(), (guest_event(*event),))).await,
+                None => call.missing(reply),
+            },
+            Work::Timer { firing, cause, reply } => match &exports.timers {
+                Some(it) => call.acknowledge(reply, call.run(it.func_on_timer(), (*firing, cause.into()))).await,
                 None => call.missing(reply),
             },
             Work::Open { connection, reply } => match (&exports.sockets, slot.sockets.tell(connection, generation)) {

@@ -5,6 +5,7 @@
 
 pub(crate) mod connection;
 pub(crate) mod core;
+mod disk;
 pub(crate) mod exports;
 mod fresh;
 pub(crate) mod generation;
@@ -117,12 +118,22 @@ async fn answered<T>(answer: oneshot::Receiver<T>, verdict: &Verdict) -> Option<
 impl Line {
     /// Runs one job. The caller has its answer at the deadline at the latest.
     pub(crate) async fn call<T>(&self, deadline: Instant, work: impl FnOnce(Reply<T>) -> Work) -> Result<T, CallError> {
+        self.call_judged(deadline, Verdict::default(), work).await
+    }
+
+    /// The same for a caller who wants to know whether an instance has begun it.
+    pub(crate) async fn call_judged<T>(
+        &self,
+        deadline: Instant,
+        verdict: Verdict,
+        work: impl FnOnce(Reply<T>) -> Work,
+    ) -> Result<T, CallError> {
         let queue = async |job: Job| match tokio::time::timeout_at(deadline.into(), self.jobs.send(job)).await {
             Err(_) => Err(CallError::Busy),
             Ok(Err(_)) => Err(CallError::NotFound(format!("the plugin {} has been unloaded", self.core.name))),
             Ok(Ok(())) => Ok(()),
         };
-        self.exchange(deadline, work, queue).await
+        self.exchange(deadline, verdict, work, queue).await
     }
 
     /// The same on an instance of its own, for a tool that needs nothing of what the plugin keeps.
@@ -132,13 +143,15 @@ impl Line {
         work: impl FnOnce(Reply<T>) -> Work,
     ) -> Result<T, CallError> {
         let prepared = Arc::clone(&lock(&self.state).prepared);
-        self.exchange(deadline, work, async |job| self.fresh.begin(prepared, job).await).await
+        let hand_over = async |job| self.fresh.begin(prepared, job).await;
+        self.exchange(deadline, Verdict::default(), work, hand_over).await
     }
 
     /// Hands a job over and waits for its answer, keeping what the handing over returned for as long.
     async fn exchange<T, K>(
         &self,
         deadline: Instant,
+        verdict: Verdict,
         work: impl FnOnce(Reply<T>) -> Work,
         hand_over: impl AsyncFnOnce(Job) -> Result<K, CallError>,
     ) -> Result<T, CallError> {
@@ -154,7 +167,6 @@ impl Line {
             return Err(CallError::Invalid(reason));
         }
         let span = tracing::debug_span!("call", plugin = self.core.name, export);
-        let verdict = Verdict::default();
         let job = Job { id: self.core.next_job(), deadline, work, verdict: Arc::clone(&verdict) };
         let exchange = async {
             let _kept = hand_over(job).await?;
@@ -217,6 +229,11 @@ impl Line {
     /// What runs in it.
     pub(crate) fn package(&self) -> PackageInfo {
         lock(&self.state).prepared.package.clone()
+    }
+
+    /// Whether it takes calls, if perhaps a little later.
+    pub(crate) fn can_be_called(&self) -> bool {
+        self.check().is_ok()
     }
 
     pub(crate) fn status(&self) -> PluginStatus {

@@ -52,8 +52,8 @@ fn meta_weight(meta: &[(String, String)]) -> usize {
 }
 
 impl Weigh for Work {
-    /// What its texts take. Where the host itself has cut something to size it is not counted: events, frames, pieces, and
-    /// what a stage is about.
+    /// What its texts take. Where the host itself has cut something to size it is not counted: events, timers, frames,
+    /// pieces, and what a stage is about.
     fn weight(&self) -> usize {
         match self {
             Work::Tool { name, args, .. } => name.len() + args.len(),
@@ -66,7 +66,12 @@ impl Weigh for Work {
                 let structured = output.structured.as_ref().map_or(0, String::len);
                 output.text.len() + structured + media.sum::<usize>() + meta_weight(&output.meta)
             }
-            Work::Show { .. } | Work::Event { .. } | Work::Open { .. } | Work::Frames { .. } | Work::Closed { .. } => 0,
+            Work::Show { .. }
+            | Work::Event { .. }
+            | Work::Timer { .. }
+            | Work::Open { .. }
+            | Work::Frames { .. }
+            | Work::Closed { .. } => 0,
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use homeagent_runtime::{Bundled, Parts, Runtime};
-use homeagent_settings::{Database, Grants, Secrets, Settings};
+use homeagent_settings::{Database, Grants, PluginData, Secrets, Settings};
 use homeagent_types::ports::{Mind, PluginAdmin, PluginStatus, Plugins};
 use homeagent_types::{Accepted, Audience, CallError, Cause, Principal, Role, Submission, ToolOutput};
 use tempfile::TempDir;
@@ -22,6 +22,7 @@ pub(crate) struct House {
     pub(crate) runtime: Runtime,
     pub(crate) settings: Settings,
     pub(crate) secrets: Secrets,
+    pub(crate) data: PluginData,
     pub(crate) mind: Arc<FakeMind>,
     pub(crate) folder: TempDir,
 }
@@ -137,11 +138,14 @@ fn with_cache(folder: TempDir, cache: PathBuf, bundled: Vec<Bundled>) -> House {
     let database = Database::open(folder.path().join("homeagent.db")).expect("a new database");
     let secrets = Secrets::open(&database, folder.path()).expect("new secrets");
     let settings = Settings::open(&database, &secrets).expect("new settings");
+    let data = PluginData::open(&database).expect("nothing is kept yet");
     let parts = Parts {
         settings: settings.clone(),
         grants: Grants::open(&database).expect("new grants"),
         secrets: secrets.clone(),
+        data: data.clone(),
         bundled,
+        home: folder.path().to_owned(),
         plugins: folder.path().join("plugins"),
         cache,
         compiler: None,
@@ -150,7 +154,7 @@ fn with_cache(folder: TempDir, cache: PathBuf, bundled: Vec<Bundled>) -> House {
     let mind = Arc::new(FakeMind::default());
     let weak = Arc::downgrade(&mind);
     runtime.bind(weak);
-    House { runtime, settings, secrets, mind, folder }
+    House { runtime, settings, secrets, data, mind, folder }
 }
 
 /// A runtime with these guests installed and loaded, each with everything granted that it asks for.
@@ -177,12 +181,30 @@ pub(crate) async fn with_memory(mib: i64, guests: &[&str]) -> House {
 }
 
 impl House {
+    /// The same after a restart of the daemon, with what is installed loaded.
+    pub(crate) async fn again(self) -> House {
+        self.runtime.shutdown().await;
+        let cache = self.folder.path().join("cache");
+        let house = with_cache(self.folder, cache, Vec::new());
+        house.runtime.load_all().await;
+        house
+    }
+
     pub(crate) fn plugins(&self) -> PathBuf {
         self.folder.path().join("plugins")
     }
 
     pub(crate) fn install(&self, guest: &str, as_folder: &str) -> PathBuf {
         homeagent_test_artifacts::install(&self.plugins(), guest, as_folder)
+    }
+
+    /// The same for one that asks for more than its `plugin.toml` says.
+    pub(crate) fn install_asking(&self, guest: &str, more: &str) -> PathBuf {
+        let folder = self.install(guest, guest);
+        let manifest = folder.join("plugin.toml");
+        let text = std::fs::read_to_string(&manifest).expect("it was written");
+        std::fs::write(&manifest, format!("{text}\n{more}")).expect("the folder takes files");
+        folder
     }
 
     pub(crate) async fn grant_all(&self) {

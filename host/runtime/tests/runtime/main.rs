@@ -2,13 +2,17 @@
 
 mod calls;
 mod connections;
+mod files;
 mod fresh;
 mod greeters;
 mod hostile;
 mod house;
 mod install;
+mod kv;
 mod languages;
 mod packages;
+mod process;
 mod reload;
 mod swap;
+mod timers;
 mod watch;

@@ -227,6 +227,26 @@ fn plugin() -> Vec<Declaration> {
         )
         .counted_in("calls")
         .restarting("agent"),
+        integer("core.plugin.kv_mib", 16, (1, 1024), "How much a plugin may keep under keys of its own")
+            .counted_in("MiB"),
+        integer("core.plugin.data_mib", 64, (0, 1 << 20), "How much a plugin may have in the folder of its own")
+            .counted_in("MiB"),
+        integer("core.plugin.file_mib", 1024, (1, 1 << 20), "How large a file may become to which a plugin appends")
+            .counted_in("MiB"),
+        integer("core.plugin.disk_reserve_mib", 256, (0, 1 << 20), "How much plugins leave free on every disk")
+            .counted_in("MiB"),
+        integer("core.plugin.timers", 64, (0, 10_000), "How many timers a plugin may have that asks for no number")
+            .counted_in("timers"),
+        integer("core.plugin.processes", 4, (1, 64), "How many programs of a plugin may run at one time")
+            .counted_in("programs"),
+        duration("core.plugin.process_seconds", Seconds, 60, (1, DAY), "How long a program of a plugin may run"),
+        integer(
+            "core.plugin.process_memory_mib",
+            4096,
+            (16, 1 << 20),
+            "How much memory a program of a plugin may address",
+        )
+        .counted_in("MiB"),
         integer("core.plugin.queue", 256, (1, 1_000_000), "How many calls may wait for a plugin")
             .counted_in("calls")
             .restarting("agent"),
