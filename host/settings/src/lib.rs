@@ -16,7 +16,7 @@ mod sources;
 
 pub use bindings::{BindingError, Bindings, ROLES};
 pub use database::{Database, DatabaseError};
-pub use grants::Grants;
+pub use grants::{Decision, Given, Grants};
 pub use registry::{
     Applies, Changed, Declaration, DurationUnit, Entry, Fault, Import, ImportError, Kind, Settings, SettingsError,
     core_declarations, is_base_url, nearest, plugin_prefix,
