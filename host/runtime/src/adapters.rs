@@ -65,6 +65,7 @@ impl Loaded {
             uptime_ms: 0,
             granted: Vec::new(),
             missing: Vec::new(),
+            capabilities: Vec::new(),
             tools: Vec::new(),
         }
     }

@@ -77,7 +77,8 @@ impl InstanceState {
     /// The same for a capability with details: what of it the plugin may use.
     pub(crate) fn granted<W: Want>(&self, attempt: &str) -> Result<W, CallError> {
         self.may(W::CAPABILITY, attempt)?;
-        self.slot.grants.granted().ok_or(CallError::NotLive)
+        // What is granted may have nothing left of what makes it this capability.
+        self.slot.grants.granted().ok_or_else(|| self.slot.denial(W::CAPABILITY, attempt))
     }
 
     /// The same, for what an instance that only ends its calls has no say in any more.

@@ -183,6 +183,7 @@ mod tests {
     use homeagent_types::{ChannelDefinition, OutputCapabilities};
 
     use super::*;
+    use crate::grants::Author;
 
     fn descriptor(name: &str, tool: &str, channel: &str, listener: &str) -> Descriptor {
         Descriptor {
@@ -225,7 +226,7 @@ mod tests {
         let database = homeagent_settings::Database::open(folder.path().join("db")).expect("a new database");
         let stored = homeagent_settings::Grants::open(&database).expect("new grants");
         let table = GrantTable::new(plugin.into(), stored);
-        table.ask(wants(), true);
+        table.ask(wants(), Author::Bundled);
         (folder, table)
     }
 
@@ -233,7 +234,7 @@ mod tests {
     fn a_plugin_that_was_granted_nothing_takes_nobody_s_names() {
         let registrations = Registrations::default();
         let (_one, stranger) = grants("stranger");
-        stranger.ask(wants(), false);
+        stranger.ask(wants(), Author::Owner);
         let (_two, cli) = grants("cli");
         registrations.put("stranger", Arc::new(descriptor("stranger", "add", "cli", "chat")), stranger).expect("free");
         registrations.put("cli", Arc::new(descriptor("cli", "add", "cli", "chat")), cli).expect("still free");
@@ -243,7 +244,7 @@ mod tests {
         }
         registrations.clash("stranger", "events").expect("this grant takes no name");
         let (_three, late) = grants("late");
-        late.ask(wants(), false);
+        late.ask(wants(), Author::Owner);
         registrations.put("late", Arc::new(descriptor("late", "add", "cli", "chat")), late).expect("it gets nothing");
         assert_eq!(registrations.listener("chat").as_deref(), Some("cli"));
     }

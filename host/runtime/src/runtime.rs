@@ -505,6 +505,7 @@ impl Inner {
             uptime_ms: 0,
             granted: Vec::new(),
             missing: Vec::new(),
+            capabilities: Vec::new(),
             tools: Vec::new(),
         };
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), status);

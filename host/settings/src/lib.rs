@@ -18,7 +18,7 @@ mod sources;
 
 pub use bindings::{BindingError, Bindings, ROLES};
 pub use database::{Database, DatabaseError};
-pub use grants::Grants;
+pub use grants::{Decision, Given, Grants};
 pub use plugin_data::{
     Change, KeyError, KeyValues, LARGEST_VALUE, LONGEST_KEY, MOST_CHANGES, MOST_KEYS, MOST_LISTED, PluginData,
     TimerError, TimerRow, TimerStore,

@@ -166,11 +166,13 @@ impl SlotCore {
 
     /// Checks a capability at the moment of a call.
     pub(crate) fn allow(&self, capability: &str, attempt: impl Into<String>) -> Result<(), CallError> {
-        if self.grants.allows(capability) {
-            return Ok(());
-        }
+        if self.grants.allows(capability) { Ok(()) } else { Err(self.denial(capability, attempt)) }
+    }
+
+    /// What a plugin is told that lacks a grant.
+    pub(crate) fn denial(&self, capability: &str, attempt: impl Into<String>) -> CallError {
         let remedy = format!("the owner can allow it: waiter plugin grant {} {capability}", self.name);
-        Err(CallError::Denied(Denial { capability: capability.to_owned(), attempt: attempt.into(), remedy }))
+        CallError::Denied(Denial { capability: capability.to_owned(), attempt: attempt.into(), remedy })
     }
 
     /// Marks a cause as handed to this slot: the chain grows by the slot, unless it has come back here too often.

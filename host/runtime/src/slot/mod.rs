@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use homeagent_types::CallError;
-use homeagent_types::ports::{Haste, PluginStatus};
+use homeagent_types::ports::{CapabilityStatus, Haste, PluginStatus};
 use tokio::sync::{mpsc, oneshot};
 use tracing::Instrument as _;
 
@@ -237,7 +237,11 @@ impl Line {
     }
 
     pub(crate) fn status(&self) -> PluginStatus {
-        let (granted, missing) = self.core.grants.split();
+        let capabilities = self.core.grants.status();
+        let names = |fits: fn(&CapabilityStatus) -> bool| {
+            capabilities.iter().filter(|it| fits(it)).map(|it| it.name.clone()).collect()
+        };
+        let (granted, missing) = (names(|it| it.granted.is_some()), names(CapabilityStatus::is_missing));
         let state = lock(&self.state);
         let package = &state.prepared.package;
         let serving = state.phase == Phase::Live;
@@ -257,6 +261,7 @@ impl Line {
             uptime_ms: if serving { u64::try_from(state.since.elapsed().as_millis()).unwrap_or(u64::MAX) } else { 0 },
             granted,
             missing,
+            capabilities,
             tools: self.services.registrations.tools_of(&self.core.name),
         }
     }

@@ -72,7 +72,7 @@ pub(super) fn register(
     package: &PackageInfo,
     descriptor: &Arc<Descriptor>,
 ) -> Result<Arc<EventQueue>, String> {
-    let before = core.grants.ask(package.manifest.wants.clone(), package.bundled);
+    let before = core.grants.ask(package.manifest.wants.clone(), package.author());
     if let Err(clash) = services.registrations.put(&core.name, Arc::clone(descriptor), core.grants.clone()) {
         core.grants.ask_again(before);
         return Err(clash);

@@ -4,12 +4,19 @@
 //! it needs, the user sees the list before granting, and each call is checked against it.
 
 pub(crate) mod files;
+mod narrowing;
 pub(crate) mod process;
 pub(crate) mod timers;
 
 use serde::de::DeserializeOwned;
 
+pub(crate) use narrowing::{Details, narrow};
+
 /// The details of one capability.
+///
+/// What is granted are the details of that moment, and a package that asks for others later has what both say. That is
+/// worked out by shape, so details keep to this: a longer list, a larger number and a `true` open more; a table in a table
+/// is one thing that is opened, such as a folder; a text says what a thing is.
 pub(crate) trait Want: DeserializeOwned {
     /// The capability's name.
     const CAPABILITY: &'static str;
