@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use homeagent_types::ports::{Frame, ToPeer};
 use homeagent_types::{CallError, Meta, Principal};
-use tokio::sync::mpsc;
+use serde_json::Value;
 use tokio::sync::mpsc::error::SendTimeoutError;
+use tokio::sync::{mpsc, oneshot};
 
 use super::core::lock;
 
@@ -34,6 +35,25 @@ struct Entry {
     told: u64,
     /// The one that had been told before it.
     told_before: u64,
+    /// Requests whose answers have not come.
+    expected: Vec<Expected>,
+}
+
+/// Somebody waits for the frame that has this value at this JSON pointer.
+struct Expected {
+    pointer: String,
+    value: String,
+    answer: oneshot::Sender<Frame>,
+}
+
+impl Expected {
+    fn is(&self, frame: &Value) -> bool {
+        match frame.pointer(&self.pointer) {
+            Some(Value::String(text)) => *text == self.value,
+            Some(Value::Number(number)) => number.to_string() == self.value,
+            _ => false,
+        }
+    }
 }
 
 /// What the slot sends a connection's other side.
@@ -72,7 +92,7 @@ impl Sockets {
         let about = ConnectionInfo { id, listener: listener.to_owned(), attested, meta, resumed: false };
         let given_up = Arc::default();
         let from_slot = FromSlot { frames, given_up: Arc::clone(&given_up) };
-        lock(&self.open).insert(id, Entry { about, to_peer, given_up, told: 0, told_before: 0 });
+        lock(&self.open).insert(id, Entry { about, to_peer, given_up, told: 0, told_before: 0, expected: Vec::new() });
         (id, from_slot)
     }
 
@@ -124,6 +144,52 @@ impl Sockets {
                 Err(CallError::Other(format!("connection {id} is closed: its other side does not read")))
             }
         }
+    }
+
+    /// Waits for the frame of a connection that has this value at this JSON pointer. Nothing comes when the connection
+    /// goes before it.
+    pub(crate) fn expect(
+        &self,
+        id: u64,
+        pointer: String,
+        value: String,
+    ) -> Result<impl Future<Output = Option<Frame>> + Send + use<>, CallError> {
+        if !pointer.starts_with('/') {
+            return Err(CallError::Invalid(format!(
+                "{pointer:?} is not a JSON pointer to a part: it begins with a slash"
+            )));
+        }
+        let (answer, answered) = oneshot::channel();
+        let mut open = lock(&self.open);
+        let entry = open.get_mut(&id).ok_or_else(|| gone(id))?;
+        entry.expected.retain(|expected| !expected.answer.is_closed());
+        if entry.expected.iter().any(|expected| (&expected.pointer, &expected.value) == (&pointer, &value)) {
+            return Err(CallError::Invalid(format!("somebody waits for {value:?} at {pointer} already")));
+        }
+        entry.expected.push(Expected { pointer, value, answer });
+        Ok(async move { answered.await.ok() })
+    }
+
+    /// No answer will come any more: its other side is gone.
+    pub(crate) fn expect_nothing(&self, id: u64) {
+        if let Some(entry) = lock(&self.open).get_mut(&id) {
+            entry.expected.clear();
+        }
+    }
+
+    /// Hands a frame to whoever waits for it; it comes back where nobody does.
+    pub(crate) fn answered(&self, id: u64, frame: Frame) -> Option<Frame> {
+        let Frame::Text(text) = &frame else { return Some(frame) };
+        if lock(&self.open).get(&id).is_none_or(|entry| entry.expected.is_empty()) {
+            return Some(frame);
+        }
+        // Outside the lock: a frame may be long.
+        let Ok(read) = serde_json::from_str::<Value>(text) else { return Some(frame) };
+        let mut open = lock(&self.open);
+        let Some(entry) = open.get_mut(&id) else { return Some(frame) };
+        let Some(at) = entry.expected.iter().position(|expected| expected.is(&read)) else { return Some(frame) };
+        // Who has given up waiting is not there for the frame, which is then like any other.
+        entry.expected.swap_remove(at).answer.send(frame).err()
     }
 
     pub(crate) fn close(&self, id: u64, reason: String) -> Result<(), CallError> {
