@@ -120,6 +120,12 @@ impl GrantTable {
         serde_json::from_value(Value::Object(had.into_owned())).ok()
     }
 
+    /// What the package asks for of a capability with details, granted or not.
+    pub(crate) fn asked<W: Want>(&self) -> Option<W> {
+        let asked = self.asked.read().unwrap_or_else(PoisonError::into_inner);
+        serde_json::from_value(Value::Object(asked.wants.get(W::CAPABILITY)?.clone())).ok()
+    }
+
     fn share<'a>(&self, capability: &str, details: &'a Details, author: &Author) -> Share<'a> {
         match self.stored.decided(&self.plugin, capability) {
             Some(Decision::Taken) => Share::Taken,

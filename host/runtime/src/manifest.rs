@@ -169,7 +169,8 @@ impl Manifest {
             check_interpreter(ending, is_plain).map_err(refuse)?;
         }
         let settings = raw.settings.into_iter().map(|(key, table)| declaration(&raw.plugin.name, &key, table));
-        let settings = settings.collect::<Result<_, _>>().map_err(refuse)?;
+        let settings: Vec<Declaration> = settings.collect::<Result<_, _>>().map_err(refuse)?;
+        crate::wants::check_secrets(&raw.plugin.name, &raw.wants, &settings).map_err(refuse)?;
         Ok(Self {
             name: raw.plugin.name,
             version: raw.plugin.version,

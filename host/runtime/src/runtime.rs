@@ -15,7 +15,9 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use homeagent_contract::Kind;
 use homeagent_settings::{Grants, PluginData, Secrets, Settings};
-use homeagent_types::ports::{Adapters, Connection, Haste, Listeners, Mind, PluginAdmin, PluginStatus, Plugins};
+use homeagent_types::ports::{
+    Adapters, Connection, Haste, Listeners, Mind, PluginAdmin, PluginStatus, Plugins, WebSocketPath,
+};
 use homeagent_types::stage::{Patch, StageContext};
 use homeagent_types::{
     CallError, Cause, MediaSource, Meta, Offers, Output, OutputDelta, Principal, Receipt, ToolOutput,
@@ -637,6 +639,12 @@ impl Plugins for Runtime {
 
 #[async_trait]
 impl Listeners for Runtime {
+    fn websocket(&self, path: &str) -> Option<WebSocketPath> {
+        let (plugin, listener, it) = self.inner.services.registrations.websocket(path)?;
+        let token = it.token.map(|key| format!("{}{key}", homeagent_settings::plugin_prefix(&plugin)));
+        Some(WebSocketPath { plugin, listener, token, protocols: it.protocols })
+    }
+
     async fn connect(
         &self,
         listener: &str,

@@ -165,9 +165,26 @@ pub trait Connection: Send + Sync {
     async fn closed(self: Box<Self>, reason: String);
 }
 
+/// A WebSocket path that a plugin serves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WebSocketPath {
+    /// The plugin.
+    pub plugin: String,
+    /// The listener whose connections are made there.
+    pub listener: String,
+    /// The key of the secret that clients have to bring; while it is not set, as where there is none, only clients of this
+    /// machine may connect.
+    pub token: Option<String>,
+    /// Sub-protocols that the plugin speaks, the preferred first.
+    pub protocols: Vec<String>,
+}
+
 /// The listeners that slots asked the host to hold. Implemented by the runtime.
 #[async_trait]
 pub trait Listeners: Send + Sync {
+    /// Who serves this WebSocket path, if anybody does.
+    fn websocket(&self, path: &str) -> Option<WebSocketPath>;
+
     /// Opens a connection on the listener of this name. `attested` is whom the connection vouches for. Fails with
     /// `not-found` when no plugin holds the listener.
     async fn connect(

@@ -15,7 +15,7 @@ use homeagent_types::model::{
 };
 use homeagent_types::ports::{
     AdapterSession, Adapters, CapabilityStatus, Connection, Frame, Haste, Listeners, PluginAdmin, PluginFolder,
-    PluginFolders, PluginStatus, Removed, ToPeer,
+    PluginFolders, PluginStatus, Removed, ToPeer, WebSocketPath,
 };
 use homeagent_types::{CallError, Cause, Denial, Effect, Meta, Principal, Role, Shown, ToolDefinition, ToolOutput};
 use tokio::sync::{Notify, broadcast, mpsc, oneshot};
@@ -421,6 +421,10 @@ impl FakeListeners {
 
 #[async_trait]
 impl Listeners for FakeListeners {
+    fn websocket(&self, _path: &str) -> Option<WebSocketPath> {
+        None
+    }
+
     async fn connect(
         &self,
         listener: &str,

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use homeagent_types::ports::{Frame, ToPeer};
 use homeagent_types::{CallError, Meta, Principal};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use serde_json::Value;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use super::core::lock;
 
@@ -38,10 +39,33 @@ struct Entry {
     told: u64,
     /// The one that had been told before it.
     told_before: u64,
+    /// Requests whose answers have not come.
+    expected: Vec<Expected>,
 }
 
-/// Something on its way, with its places.
-struct Outgoing(ToPeer, Option<OwnedSemaphorePermit>);
+/// Somebody waits for the frame that has this value at this JSON pointer.
+struct Expected {
+    pointer: String,
+    value: String,
+    answer: oneshot::Sender<Frame>,
+}
+
+impl Expected {
+    fn is(&self, frame: &Value) -> bool {
+        match frame.pointer(&self.pointer) {
+            Some(Value::String(text)) => *text == self.value,
+            Some(Value::Number(number)) => number.to_string() == self.value,
+            _ => false,
+        }
+    }
+}
+
+/// Something on its way.
+struct Outgoing {
+    what: ToPeer,
+    /// Its places, until it is taken.
+    _room: Option<OwnedSemaphorePermit>,
+}
 
 /// What the slot sends a connection's other side.
 pub(crate) struct FromSlot {
@@ -52,7 +76,7 @@ pub(crate) struct FromSlot {
 impl FromSlot {
     /// The next thing; `None` when the slot is gone. Cancel-safe.
     pub(crate) async fn next(&mut self) -> Option<ToPeer> {
-        let next = self.frames.recv().await.map(|Outgoing(next, _)| next);
+        let next = self.frames.recv().await.map(|outgoing| outgoing.what);
         next.or_else(|| self.given_up.get().cloned().map(ToPeer::GivenUp))
     }
 
@@ -80,7 +104,8 @@ impl Sockets {
         let given_up = Arc::default();
         let from_slot = FromSlot { frames, given_up: Arc::clone(&given_up) };
         let room = Arc::new(Semaphore::new(OUTGOING_KIB));
-        lock(&self.open).insert(id, Entry { about, to_peer, room, given_up, told: 0, told_before: 0 });
+        let entry = Entry { about, to_peer, room, given_up, told: 0, told_before: 0, expected: Vec::new() };
+        lock(&self.open).insert(id, entry);
         (id, from_slot)
     }
 
@@ -130,7 +155,7 @@ impl Sockets {
         let kib = u32::try_from(length / 1024 + 1).unwrap_or(u32::MAX);
         let sent = async {
             let room = room.acquire_many_owned(kib).await.ok()?;
-            to_peer.send(Outgoing(ToPeer::Frame(frame), Some(room))).await.ok()
+            to_peer.send(Outgoing { what: ToPeer::Frame(frame), _room: Some(room) }).await.ok()
         };
         match tokio::time::timeout(PATIENCE, sent).await {
             Ok(Some(())) => Ok(()),
@@ -143,10 +168,56 @@ impl Sockets {
         }
     }
 
+    /// Waits for the frame of a connection that has this value at this JSON pointer. Nothing comes when the connection
+    /// goes before it.
+    pub(crate) fn expect(
+        &self,
+        id: u64,
+        pointer: String,
+        value: String,
+    ) -> Result<impl Future<Output = Option<Frame>> + Send + use<>, CallError> {
+        if !pointer.starts_with('/') {
+            return Err(CallError::Invalid(format!(
+                "{pointer:?} is not a JSON pointer to a part: it begins with a slash"
+            )));
+        }
+        let (answer, answered) = oneshot::channel();
+        let mut open = lock(&self.open);
+        let entry = open.get_mut(&id).ok_or_else(|| gone(id))?;
+        entry.expected.retain(|expected| !expected.answer.is_closed());
+        if entry.expected.iter().any(|expected| (&expected.pointer, &expected.value) == (&pointer, &value)) {
+            return Err(CallError::Invalid(format!("somebody waits for {value:?} at {pointer} already")));
+        }
+        entry.expected.push(Expected { pointer, value, answer });
+        Ok(async move { answered.await.ok() })
+    }
+
+    /// No answer will come any more: its other side is gone.
+    pub(crate) fn expect_nothing(&self, id: u64) {
+        if let Some(entry) = lock(&self.open).get_mut(&id) {
+            entry.expected.clear();
+        }
+    }
+
+    /// Hands a frame to whoever waits for it; it comes back where nobody does.
+    pub(crate) fn answered(&self, id: u64, frame: Frame) -> Option<Frame> {
+        let Frame::Text(text) = &frame else { return Some(frame) };
+        if lock(&self.open).get(&id).is_none_or(|entry| entry.expected.is_empty()) {
+            return Some(frame);
+        }
+        // Outside the lock: a frame may be long.
+        let Ok(read) = serde_json::from_str::<Value>(text) else { return Some(frame) };
+        let mut open = lock(&self.open);
+        let Some(entry) = open.get_mut(&id) else { return Some(frame) };
+        let Some(at) = entry.expected.iter().position(|expected| expected.is(&read)) else { return Some(frame) };
+        // Who has given up waiting is not there for the frame, which is then like any other.
+        entry.expected.swap_remove(at).answer.send(frame).err()
+    }
+
     pub(crate) fn close(&self, id: u64, reason: String) -> Result<(), CallError> {
         let entry = lock(&self.open).remove(&id).ok_or_else(|| gone(id))?;
         // A full queue means a peer that does not read; dropping the sender closes the connection all the same.
-        if entry.to_peer.try_send(Outgoing(ToPeer::Close(reason.clone()), None)).is_err() {
+        if entry.to_peer.try_send(Outgoing { what: ToPeer::Close(reason.clone()), _room: None }).is_err() {
             let _ = entry.given_up.set(reason);
         }
         Ok(())

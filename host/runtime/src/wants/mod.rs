@@ -4,13 +4,18 @@
 //! it needs, the user sees the list before granting, and each call is checked against it.
 
 pub(crate) mod files;
+mod listen;
 mod narrowing;
 pub(crate) mod process;
 pub(crate) mod timers;
 
+use std::collections::BTreeMap;
+
+use homeagent_settings::{Declaration, Kind};
 use serde::de::DeserializeOwned;
 
-pub(crate) use narrowing::{Details, narrow};
+pub(crate) use self::listen::{Listen, WebSocketPath};
+pub(crate) use self::narrowing::{Details, narrow};
 
 /// The details of one capability.
 ///
@@ -29,6 +34,7 @@ pub(crate) trait Want: DeserializeOwned {
 pub(crate) fn check(capability: &str, details: &toml::Table) -> Result<(), String> {
     match capability {
         files::FilesWant::CAPABILITY => read::<files::FilesWant>(details),
+        Listen::CAPABILITY => read::<Listen>(details),
         process::ProcessWant::CAPABILITY => read::<process::ProcessWant>(details),
         timers::TimersWant::CAPABILITY => read::<timers::TimersWant>(details),
         _ => match details.keys().next() {
@@ -36,6 +42,27 @@ pub(crate) fn check(capability: &str, details: &toml::Table) -> Result<(), Strin
             Some(key) => Err(format!("[wants.{capability}] has the unknown key {key}; it has no keys")),
         },
     }
+}
+
+/// Fails where the details name a secret that is no secret setting of the package's own.
+pub(crate) fn check_secrets(
+    plugin: &str,
+    wants: &BTreeMap<String, toml::Table>,
+    settings: &[Declaration],
+) -> Result<(), String> {
+    let Some(listen) = wants.get(Listen::CAPABILITY).and_then(|table| table.clone().try_into::<Listen>().ok()) else {
+        return Ok(());
+    };
+    for (listener, token) in listen.websocket.iter().filter_map(|(name, it)| Some((name, it.token.as_ref()?))) {
+        let key = format!("{}{token}", homeagent_settings::plugin_prefix(plugin));
+        if !settings.iter().any(|setting| setting.key == key && setting.kind == Kind::Secret) {
+            return Err(format!(
+                "[wants.listen]: websocket.{listener}: token = {token:?} has to be the name of a setting with the type \
+                 secret, [settings.{token}]"
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn read<W: Want>(details: &toml::Table) -> Result<(), String> {

@@ -13,6 +13,7 @@ mod languages;
 mod packages;
 mod process;
 mod reload;
+mod requests;
 mod swap;
 mod timers;
 mod watch;
