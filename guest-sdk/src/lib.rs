@@ -10,10 +10,12 @@ pub mod lifting;
 
 pub mod adapter;
 pub mod bus;
+pub mod http;
 pub mod inputs;
 pub mod log;
 pub mod registry;
 pub mod script;
+pub mod secrets;
 pub mod settings;
 pub mod sockets;
 pub mod testing;

@@ -32,6 +32,7 @@ async fn runtime(folder: &TempDir) -> Runtime {
         settings: Settings::open(&database, &secrets).expect("new settings"),
         grants: Grants::open(&database).expect("new grants"),
         secrets,
+        network: homeagent_network::Network::system().expect("the system has certificates"),
         bundled: Vec::new(),
         plugins: folder.path().join("plugins"),
         cache: folder.path().join("cache"),

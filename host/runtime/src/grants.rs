@@ -54,6 +54,12 @@ impl GrantTable {
         detail.clone().try_into().ok()
     }
 
+    /// What the package asks of a capability with details, whether or not it was given.
+    pub(crate) fn asked<W: Want>(&self) -> Option<W> {
+        let asked = self.asked.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        asked.wants.get(W::CAPABILITY)?.clone().try_into().ok()
+    }
+
     fn is_given(&self, capability: &str, asked: &Asked) -> bool {
         self.stored.decided(&self.plugin, capability).unwrap_or(asked.bundled)
     }

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use homeagent_contract::Kind;
+use homeagent_network::Network;
 use homeagent_settings::{Grants, Secrets, Settings};
 use homeagent_types::ports::{Adapters, Connection, Haste, Listeners, Mind, PluginAdmin, PluginStatus, Plugins};
 use homeagent_types::stage::{Patch, StageContext};
@@ -56,6 +57,8 @@ pub struct Parts {
     pub grants: Grants,
     /// The secrets, to be taken out of what goes outward.
     pub secrets: Secrets,
+    /// The way to others, for plugins that may go there.
+    pub network: Network,
     /// The packages that came with homed.
     pub bundled: Vec<Bundled>,
     /// The folder of installed packages, one folder each.
@@ -122,7 +125,7 @@ impl Runtime {
     pub fn new(parts: Parts) -> Result<Self, RuntimeError> {
         let engine = ComponentEngine::new()?;
         let guests = GuestExecutor::new()?;
-        let services = Arc::new(Services::new(parts.settings, parts.grants, parts.secrets));
+        let services = Arc::new(Services::new(parts.settings, parts.grants, parts.secrets, parts.network));
         let adapters = AdapterShelf::new(engine.clone(), Arc::clone(&services), guests.handle());
         let inner = Arc::new(Inner {
             cache: Arc::new(CodeCache::open(parts.cache)?),

@@ -3,9 +3,11 @@
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
+use homeagent_network::Network;
 use homeagent_settings::{Grants, Secrets, Settings};
 use homeagent_types::CallError;
 use homeagent_types::ports::Mind;
+use tokio::runtime::Handle;
 use tokio::sync::broadcast;
 
 use crate::bus::Bus;
@@ -23,19 +25,25 @@ pub(crate) struct Services {
     pub(crate) secrets: Secrets,
     pub(crate) registrations: Registrations,
     pub(crate) bus: Bus,
+    pub(crate) network: Network,
+    /// The daemon's own executor, on which sockets and time run; guests have another.
+    pub(crate) main: Handle,
     mind: OnceLock<Weak<dyn Mind>>,
     /// Names of plugins whose state changes.
     changes: broadcast::Sender<Arc<str>>,
 }
 
 impl Services {
-    pub(crate) fn new(settings: Settings, grants: Grants, secrets: Secrets) -> Self {
+    /// To be called on the daemon's own executor.
+    pub(crate) fn new(settings: Settings, grants: Grants, secrets: Secrets, network: Network) -> Self {
         Self {
             settings,
             grants,
             secrets,
             registrations: Registrations::default(),
             bus: Bus::default(),
+            network,
+            main: Handle::current(),
             mind: OnceLock::new(),
             changes: broadcast::Sender::new(CHANGES_KEPT),
         }

@@ -2,9 +2,12 @@
 //! handed to the part of the host that does it.
 
 mod bus;
+mod http;
 mod inputs;
 mod log;
+mod outbound;
 mod registry;
+mod secrets;
 mod settings;
 mod sockets;
 mod tools;

@@ -12,13 +12,15 @@ pub(crate) const LARGEST_FRAME: usize = 1 << 20;
 
 impl<T: Send + 'static> sockets::HostWithStore<T> for HostData {
     async fn send(accessor: &Accessor<T, Self>, connection: u64, frame: sockets::Frame) -> Result<(), types::Error> {
-        let slot = accessor.with(|mut access| {
+        let (slot, secrets) = accessor.with(|mut access| {
             let state = access.get();
-            state.may("listen", "sending a frame").map(|()| std::sync::Arc::clone(&state.slot))
+            state.may("listen", "sending a frame")?;
+            Ok::<_, CallError>((std::sync::Arc::clone(&state.slot), state.services.secrets.clone()))
         })?;
+        // Whoever is at the other end, known secrets are none of theirs.
         let frame = match frame {
-            sockets::Frame::Text(text) => ports::Frame::Text(text),
-            sockets::Frame::Binary(bytes) => ports::Frame::Binary(bytes),
+            sockets::Frame::Text(text) => ports::Frame::Text(secrets.redact(&text).into_owned()),
+            sockets::Frame::Binary(bytes) => ports::Frame::Binary(secrets.redact_bytes(&bytes).into_owned()),
         };
         let length = match &frame {
             ports::Frame::Text(text) => text.len(),

@@ -1,9 +1,9 @@
 //! What a slot keeps whatever instance is in it.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use homeagent_settings::Secrets;
 use homeagent_types::{CallError, Cause, Denial};
@@ -43,6 +43,8 @@ pub(crate) struct SlotCore {
     pub(crate) meters: SlotMeters,
     /// A place for each call that the plugin makes through the host.
     pub(crate) calls_out: Arc<Semaphore>,
+    /// Requests over the network under way.
+    requests: AtomicUsize,
     running: Mutex<HashMap<u64, Running>>,
     /// Changes whenever a job ends; drains wait on it.
     ended: watch::Sender<u64>,
@@ -63,6 +65,8 @@ struct Killer {
 pub(crate) struct Running {
     pub(crate) generation: u64,
     pub(crate) export: &'static str,
+    /// When its caller stops waiting.
+    pub(crate) deadline: Instant,
     pub(crate) kill_at: Instant,
     /// What the call comes from, as the host knows it.
     pub(crate) cause: Option<Cause>,
@@ -95,6 +99,7 @@ impl SlotCore {
             sockets: Sockets::default(),
             calls: AtomicU64::new(0),
             calls_out: Arc::new(Semaphore::new(CALLS_OUT)),
+            requests: AtomicUsize::new(0),
             running: Mutex::default(),
             ended: watch::Sender::new(0),
             next_job: AtomicU64::new(1),
@@ -165,6 +170,33 @@ impl SlotCore {
         let left = entry.kill_at.saturating_duration_since(Instant::now()).as_millis();
         cause.deadline_ms = cause.deadline_ms.min(u64::try_from(left).unwrap_or(u64::MAX));
         Some(cause)
+    }
+
+    /// How long the call has in which the guest does something, by the guest's tasks that are on the stack; nothing where it
+    /// is none of the calls under way.
+    pub(crate) fn time_left(&self, stack: &[GuestTaskId]) -> Option<Duration> {
+        let running = lock(&self.running);
+        let on_stack = running.values().filter(|job| job.task.is_some_and(|task| stack.contains(&task)));
+        // Of two instances beside each other both may have a task of the same number.
+        let deadline = on_stack.map(|job| job.deadline).max()?;
+        Some(deadline.saturating_duration_since(Instant::now()))
+    }
+
+    /// A place among the requests under way, if there are fewer than `most`. It is free again when the place is dropped.
+    pub(crate) fn request(self: &Arc<Self>, most: usize) -> Result<RequestPlace, CallError> {
+        let more = |requests: usize| (requests < most).then_some(requests + 1);
+        match self.requests.fetch_update(Ordering::AcqRel, Ordering::Acquire, more) {
+            Ok(_) => Ok(RequestPlace(Arc::clone(self))),
+            Err(_) => Err(CallError::Busy),
+        }
+    }
+
+    /// Tells the owner what of a plugin's was refused or went wrong: in the log, within the plugin's rate, and in its
+    /// status.
+    pub(crate) fn tell_owner(&self, what: &str) {
+        self.log(Level::WARN, what);
+        let clean = self.secrets.redact(what);
+        self.note_error(&clean[..clean.floor_char_boundary(LONGEST_LINE)]);
     }
 
     /// Counts a job as under way until the guard goes.
@@ -302,6 +334,15 @@ impl SlotCore {
     }
 }
 
+/// A plugin's request over the network, as it is counted.
+pub(crate) struct RequestPlace(Arc<SlotCore>);
+
+impl Drop for RequestPlace {
+    fn drop(&mut self) {
+        self.0.requests.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
 /// Ends a job's bookkeeping, also when the store is dropped under it.
 pub(crate) struct JobGuard {
     core: Arc<SlotCore>,
@@ -324,6 +365,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use std::io;
 
+    use homeagent_network::Network;
     use homeagent_settings::{Database, Grants, Settings};
 
     use super::*;
@@ -343,15 +385,15 @@ mod tests {
         }
     }
 
-    #[test]
-    fn lines_that_were_dropped_at_the_end_of_an_instance_are_counted_in_the_log() {
+    #[tokio::test]
+    async fn lines_that_were_dropped_at_the_end_of_an_instance_are_counted_in_the_log() {
         let folder = tempfile::tempdir().expect("a folder");
         let database = Database::open(folder.path().join("db")).expect("a new database");
         let secrets = Secrets::open(&database, folder.path()).expect("new secrets");
         let settings = Settings::open(&database, &secrets).expect("new settings");
         settings.set("core.plugin.log_lines_per_second", 1).expect("a valid number");
         let grants = Grants::open(&database).expect("new grants");
-        let services = Services::new(settings, grants.clone(), secrets);
+        let services = Services::new(settings, grants.clone(), secrets, Network::system().expect("certificates"));
         let core = SlotCore::new("loud".into(), GrantTable::new("loud".into(), grants), &services);
         let written = Written::default();
         let writer = written.clone();

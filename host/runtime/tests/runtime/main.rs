@@ -3,10 +3,13 @@
 mod calls;
 mod connections;
 mod greeters;
+mod hostile;
 mod house;
 mod install;
 mod languages;
+mod logged;
 mod packages;
 mod reload;
 mod swap;
 mod watch;
+mod wire;

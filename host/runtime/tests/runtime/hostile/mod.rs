@@ -1,0 +1,4 @@
+//! Guests that mean harm: what each is told, what the owner reads of it, and that nobody else notices.
+
+mod http;
+mod secrets;
