@@ -53,6 +53,11 @@ export const submit = (submission) => request("submit", submission);
 export const interrupt = (submission) => request("interrupt", submission);
 export const stopTurn = (submission) => request("stop-turn", submission);
 
+/** The answer, with `status`, `headers`, `body` and `url`. */
+export const http = (message) => request("http", message);
+/** In hexadecimal digits. */
+export const sign = (name, algorithm, data) => ask("sign", { name, algorithm, data });
+
 const writer = (level) => (...parts) =>
   ask("log", { level, message: parts.map((it) => (typeof it === "string" ? it : written(it) ?? String(it))).join(" ") });
 export const log = {

@@ -66,6 +66,14 @@ function homeagent.submit(submission) return wait("submit", submission) end
 function homeagent.interrupt(submission) return wait("interrupt", submission) end
 function homeagent.stop_turn(submission) return wait("stop-turn", submission) end
 
+-- The answer, with `status`, `headers`, `body` and `url`.
+function homeagent.http(request) return wait("http", request) end
+
+-- In hexadecimal digits.
+function homeagent.sign(name, algorithm, data)
+  return answer(now("sign", { name = name, algorithm = algorithm, data = data }))
+end
+
 homeagent.log = {}
 for _, level in ipairs { "trace", "debug", "info", "warn", "error" } do
   homeagent.log[level] = function(message) answer(now("log", { level = level, message = tostring(message) })) end

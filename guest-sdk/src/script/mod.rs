@@ -19,6 +19,7 @@ use crate::{Error, testing};
 mod calls;
 mod host_functions;
 mod incoming;
+mod network;
 mod outgoing;
 
 pub use host::{File, Program};

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use homeagent_agent::{Agent, Phase};
 use homeagent_gateway::{Change, Live};
+use homeagent_network::Network;
 use homeagent_providers::{Policy, Providers};
 use homeagent_runtime::{Bundled, Runtime, RuntimeError};
 use homeagent_types::ports::{Mind, PluginAdmin as _};
@@ -28,6 +29,9 @@ pub enum AgentError {
     /// The HTTP client for the sources.
     #[error(transparent)]
     Providers(#[from] homeagent_providers::transport::TransportError),
+    /// The system's certificates, for the requests of plugins.
+    #[error("the certificates that the system trusts can't be read: {0}; install the package ca-certificates")]
+    Network(#[source] homeagent_network::tls::Error),
     /// The agent itself.
     #[error(transparent)]
     Agent(#[from] homeagent_agent::StartError),
@@ -157,6 +161,7 @@ impl Inner {
             grants,
             secrets: secrets.clone(),
             data,
+            network: Network::system().map_err(AgentError::Network)?,
             bundled: homeagent_bundle::packages()
                 .map(|package| Bundled { manifest: package.manifest, component: package.component })
                 .collect(),

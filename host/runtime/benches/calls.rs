@@ -33,6 +33,7 @@ async fn runtime(folder: &TempDir) -> Runtime {
         grants: Grants::open(&database).expect("new grants"),
         secrets,
         data: PluginData::open(&database).expect("nothing is kept yet"),
+        network: homeagent_network::Network::system().expect("the system has certificates"),
         bundled: Vec::new(),
         home: folder.path().to_owned(),
         plugins: folder.path().join("plugins"),

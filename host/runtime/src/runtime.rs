@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use homeagent_contract::Kind;
+use homeagent_network::Network;
 use homeagent_settings::{Grants, PluginData, Secrets, Settings};
 use homeagent_types::ports::{
     Adapters, Connection, Haste, Listeners, Mind, PluginAdmin, PluginStatus, Plugins, WebSocketPath,
@@ -64,6 +65,8 @@ pub struct Parts {
     pub secrets: Secrets,
     /// What is kept for plugins.
     pub data: PluginData,
+    /// The way to others, for plugins that may go there.
+    pub network: Network,
     /// The packages that came with homed.
     pub bundled: Vec<Bundled>,
     /// The daemon's own folder.
@@ -139,7 +142,7 @@ impl Runtime {
         let host = tokio::runtime::Handle::current();
         let timers = Arc::new(TimerKeeper::new(parts.data.timers.clone(), host.clone()));
         let local = Local { data: parts.data, timers: Arc::clone(&timers), home: parts.home.clone(), host };
-        let services = Arc::new(Services::new(parts.settings, parts.grants, parts.secrets, local));
+        let services = Arc::new(Services::new(parts.settings, parts.grants, parts.secrets, parts.network, local));
         let adapters = AdapterShelf::new(engine.clone(), Arc::clone(&services), guests.handle());
         let inner = Arc::new(Inner {
             cache: Arc::new(CodeCache::open(parts.cache, parts.compiler.map(Compiler::new))?),

@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
+use homeagent_network::Network;
 use homeagent_settings::{Grants, Secrets, Settings};
 use homeagent_types::CallError;
 use homeagent_types::ports::Mind;
@@ -25,6 +26,7 @@ pub(crate) struct Services {
     pub(crate) secrets: Secrets,
     pub(crate) registrations: Registrations,
     pub(crate) bus: Bus,
+    pub(crate) network: Network,
     pub(crate) local: Local,
     mind: OnceLock<Weak<dyn Mind>>,
     /// Names of plugins whose state changes.
@@ -32,13 +34,14 @@ pub(crate) struct Services {
 }
 
 impl Services {
-    pub(crate) fn new(settings: Settings, grants: Grants, secrets: Secrets, local: Local) -> Self {
+    pub(crate) fn new(settings: Settings, grants: Grants, secrets: Secrets, network: Network, local: Local) -> Self {
         Self {
             settings,
             grants,
             secrets,
             registrations: Registrations::default(),
             bus: Bus::default(),
+            network,
             local,
             mind: OnceLock::new(),
             changes: broadcast::Sender::new(CHANGES_KEPT),
