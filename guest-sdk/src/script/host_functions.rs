@@ -95,7 +95,8 @@ pub fn now(function: &str, argument: Value) -> Result<Value, Error> {
 }
 
 /// Asks what takes its time: `call-tool` with `{ name, arguments, cause }`, `submit`, `interrupt` and `stop-turn` with a
-/// submission, `replace-tools` with a list of tools, `http` with a request.
+/// submission, `replace-tools` with a list of tools, `http` with a request, and `kv-*`, `files-*`, `timers-*` and `run`,
+/// which `docs/languages.md` describes.
 ///
 /// # Errors
 /// What the host says, or that there is no such function.
@@ -120,7 +121,7 @@ pub async fn wait(function: &str, argument: Value) -> Result<Value, Error> {
         "stop-turn" => inputs::stop(incoming::submission(argument)?).await.map(Value::from),
         "http" => network::send(argument).await,
         "replace-tools" => registry::replace_tools(incoming::tools(argument)?).await.map(|()| Value::Null),
-        _ => Err(unknown(function)),
+        _ => super::machine::wait(function, argument).await.unwrap_or_else(|| Err(unknown(function))),
     }
 }
 

@@ -316,6 +316,14 @@ impl SlotCore {
         error
     }
 
+    /// Tells the owner that what the plugin writes holds a known secret in clear. It is written all the same: nothing leaves
+    /// this machine by it, and whoever writes it may have made it.
+    pub(crate) fn warn_of_secrets(&self, attempt: &str, content: &[u8]) {
+        if let Some(name) = self.secrets.named_in(content) {
+            self.told(&format!("{attempt}: it holds the secret {name} in clear, and is written all the same"));
+        }
+    }
+
     /// Tells the owner a sentence about the plugin: in the log, within the plugin's rate, and as its last failure.
     pub(crate) fn told(&self, sentence: &str) {
         self.log(Level::WARN, sentence);
