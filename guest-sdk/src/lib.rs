@@ -11,6 +11,7 @@ pub mod lifting;
 pub mod adapter;
 pub mod bus;
 pub mod inputs;
+pub mod llm;
 pub mod log;
 pub mod registry;
 pub mod script;

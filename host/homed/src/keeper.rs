@@ -8,7 +8,7 @@ use homeagent_agent::{Agent, Phase};
 use homeagent_gateway::{Change, Live};
 use homeagent_providers::{Policy, Providers};
 use homeagent_runtime::{Bundled, Runtime, RuntimeError};
-use homeagent_types::ports::{Mind, PluginAdmin as _};
+use homeagent_types::ports::{Mind, Models, PluginAdmin as _};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::task::AbortOnDropHandle;
@@ -149,11 +149,12 @@ impl Inner {
     }
 
     async fn begin(&self) -> Result<Present, AgentError> {
-        let Stores { settings, secrets, sources, bindings, grants, journal, .. } = self.stores.clone();
+        let Stores { settings, secrets, sources, bindings, grants, spending, journal, .. } = self.stores.clone();
         let runtime = Runtime::new(homeagent_runtime::Parts {
             settings: settings.clone(),
             grants,
             secrets: secrets.clone(),
+            spending,
             bundled: homeagent_bundle::packages()
                 .map(|package| Bundled { manifest: package.manifest, component: package.component })
                 .collect(),
@@ -163,6 +164,8 @@ impl Inner {
         let adapters = runtime.adapters();
         let policy = Policy::default();
         let providers = Arc::new(Providers::new(settings.clone(), secrets, sources, Arc::clone(&adapters), policy)?);
+        let models: Arc<dyn Models> = Arc::clone(&providers) as _;
+        runtime.bind_models(Arc::downgrade(&models));
         // Plugins first, so that inputs the last stop left waiting find what answers them; what plugins submit before
         // there is an agent is answered with not-live.
         runtime.load_all().await;
@@ -172,7 +175,7 @@ impl Inner {
             settings,
             bindings,
             plugins: Arc::new(runtime.clone()),
-            models: Arc::clone(&providers) as _,
+            models,
             home: self.home.clone(),
         })
         .await;

@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use homeagent_runtime::{Parts, Runtime};
-use homeagent_settings::{Database, Grants, Secrets, Settings};
+use homeagent_settings::{Database, Grants, Secrets, Settings, Spending};
 use homeagent_types::ports::{PluginAdmin, Plugins};
 use homeagent_types::stage::{Patch, Stage, StageContext, StageData};
 use homeagent_types::{Audience, Cause, Conversation, Principal, Role};
@@ -32,6 +32,7 @@ async fn runtime(folder: &TempDir) -> Runtime {
         settings: Settings::open(&database, &secrets).expect("new settings"),
         grants: Grants::open(&database).expect("new grants"),
         secrets,
+        spending: Spending::open(&database).expect("a new table"),
         bundled: Vec::new(),
         plugins: folder.path().join("plugins"),
         cache: folder.path().join("cache"),

@@ -20,7 +20,7 @@ pub mod plugin {
     });
 }
 
-pub use plugin::homeagent::plugin::{bus, inputs, log, registry, settings, sockets, tools, types};
+pub use plugin::homeagent::plugin::{bus, inputs, llm, log, registry, settings, sockets, tools, types};
 
 macro_rules! little_world {
     ($module:ident, $world:literal $(, $with:literal : $rust:path)*) => {

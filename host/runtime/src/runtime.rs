@@ -14,8 +14,10 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use homeagent_contract::Kind;
-use homeagent_settings::{Grants, Secrets, Settings};
-use homeagent_types::ports::{Adapters, Connection, Haste, Listeners, Mind, PluginAdmin, PluginStatus, Plugins};
+use homeagent_settings::{Grants, Secrets, Settings, Spending};
+use homeagent_types::ports::{
+    Adapters, Connection, Haste, Listeners, Mind, Models, PluginAdmin, PluginStatus, Plugins,
+};
 use homeagent_types::stage::{Patch, StageContext};
 use homeagent_types::{
     CallError, Cause, MediaSource, Meta, Offers, Output, OutputDelta, Principal, Receipt, ToolOutput,
@@ -56,6 +58,8 @@ pub struct Parts {
     pub grants: Grants,
     /// The secrets, to be taken out of what goes outward.
     pub secrets: Secrets,
+    /// What plugins have spent of their tokens.
+    pub spending: Spending,
     /// The packages that came with homed.
     pub bundled: Vec<Bundled>,
     /// The folder of installed packages, one folder each.
@@ -123,7 +127,7 @@ impl Runtime {
     pub fn new(parts: Parts) -> Result<Self, RuntimeError> {
         let engine = ComponentEngine::new()?;
         let guests = GuestExecutor::new(engine.lane.threads())?;
-        let services = Arc::new(Services::new(parts.settings, parts.grants, parts.secrets));
+        let services = Arc::new(Services::new(parts.settings, parts.grants, parts.secrets, parts.spending));
         let adapters = AdapterShelf::new(engine.clone(), Arc::clone(&services), guests.handle());
         let inner = Arc::new(Inner {
             cache: Arc::new(CodeCache::open(parts.cache)?),
@@ -148,6 +152,11 @@ impl Runtime {
     /// Gives plugins the agent to talk to.
     pub fn bind(&self, mind: Weak<dyn Mind>) {
         self.inner.services.bind(mind);
+    }
+
+    /// Gives plugins the model to ask.
+    pub fn bind_models(&self, models: Weak<dyn Models>) {
+        self.inner.services.bind_models(models);
     }
 
     /// The LLM adapters.

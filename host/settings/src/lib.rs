@@ -1,4 +1,4 @@
-//! What the user decided, kept in one SQLite file: settings, secrets, model sources, role bindings and grants.
+//! What the user decided, kept in one SQLite file: settings, secrets, model sources, role bindings, grants and budgets.
 //!
 //! [`Database`] is the file itself: other crates keep their own tables in it, each with its own schema version.
 //! Everything else here is a small store over it. All stores are cheap to clone, answer reads from memory, and write
@@ -13,6 +13,7 @@ mod grants;
 mod registry;
 mod secrets;
 mod sources;
+mod spending;
 
 pub use bindings::{BindingError, Bindings, ROLES};
 pub use database::{Database, DatabaseError};
@@ -23,3 +24,4 @@ pub use registry::{
 };
 pub use secrets::{Secret, Secrets, SecretsError};
 pub use sources::{SourceError, SourceLine, SourceRecord, Sources};
+pub use spending::Spending;

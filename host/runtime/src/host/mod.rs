@@ -3,6 +3,7 @@
 
 mod bus;
 mod inputs;
+mod llm;
 mod log;
 mod registry;
 mod settings;

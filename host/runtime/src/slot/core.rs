@@ -35,6 +35,9 @@ const LONGEST_LINE: usize = 4096;
 /// their way to peers that are slow, arguments of tools.
 const IN_TRANSIT: usize = 16 << 10;
 
+/// Requests to the model that a plugin may have under way at one time.
+const QUESTIONS: usize = 4;
+
 /// Calls of tools that a plugin may have under way through the host at one time.
 const CALLS_OUT: usize = 64;
 
@@ -47,6 +50,8 @@ pub(crate) struct SlotCore {
     pub(crate) meters: SlotMeters,
     /// A place for each call that the plugin makes through the host.
     pub(crate) calls_out: Arc<Semaphore>,
+    /// A place for each request it makes to the model.
+    pub(crate) questions: Arc<Semaphore>,
     /// A place for each KiB that it hands over in calls which wait.
     in_transit: Arc<Semaphore>,
     running: Mutex<HashMap<u64, Running>>,
@@ -101,6 +106,7 @@ impl SlotCore {
             sockets: Sockets::default(),
             calls: AtomicU64::new(0),
             calls_out: Arc::new(Semaphore::new(CALLS_OUT)),
+            questions: Arc::new(Semaphore::new(QUESTIONS)),
             in_transit: Arc::new(Semaphore::new(IN_TRANSIT)),
             running: Mutex::default(),
             ended: watch::Sender::new(0),
@@ -346,7 +352,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use std::io;
 
-    use homeagent_settings::{Database, Grants, Settings};
+    use homeagent_settings::{Database, Grants, Settings, Spending};
 
     use super::*;
 
@@ -373,7 +379,8 @@ mod tests {
         let settings = Settings::open(&database, &secrets).expect("new settings");
         settings.set("core.plugin.log_lines_per_second", 1).expect("a valid number");
         let grants = Grants::open(&database).expect("new grants");
-        let services = Services::new(settings, grants.clone(), secrets);
+        let spending = Spending::open(&database).expect("a new table");
+        let services = Services::new(settings, grants.clone(), secrets, spending);
         let core = SlotCore::new("loud".into(), GrantTable::new("loud".into(), grants), &services);
         let written = Written::default();
         let writer = written.clone();

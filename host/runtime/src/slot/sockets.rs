@@ -41,7 +41,10 @@ struct Entry {
 }
 
 /// Something on its way, with its places.
-struct Outgoing(ToPeer, Option<OwnedSemaphorePermit>);
+struct Outgoing {
+    what: ToPeer,
+    _room: Option<OwnedSemaphorePermit>,
+}
 
 /// What the slot sends a connection's other side.
 pub(crate) struct FromSlot {
@@ -52,7 +55,7 @@ pub(crate) struct FromSlot {
 impl FromSlot {
     /// The next thing; `None` when the slot is gone. Cancel-safe.
     pub(crate) async fn next(&mut self) -> Option<ToPeer> {
-        let next = self.frames.recv().await.map(|Outgoing(next, _)| next);
+        let next = self.frames.recv().await.map(|outgoing| outgoing.what);
         next.or_else(|| self.given_up.get().cloned().map(ToPeer::GivenUp))
     }
 
@@ -130,7 +133,7 @@ impl Sockets {
         let kib = u32::try_from(length / 1024 + 1).unwrap_or(u32::MAX);
         let sent = async {
             let room = room.acquire_many_owned(kib).await.ok()?;
-            to_peer.send(Outgoing(ToPeer::Frame(frame), Some(room))).await.ok()
+            to_peer.send(Outgoing { what: ToPeer::Frame(frame), _room: Some(room) }).await.ok()
         };
         match tokio::time::timeout(PATIENCE, sent).await {
             Ok(Some(())) => Ok(()),
@@ -146,7 +149,7 @@ impl Sockets {
     pub(crate) fn close(&self, id: u64, reason: String) -> Result<(), CallError> {
         let entry = lock(&self.open).remove(&id).ok_or_else(|| gone(id))?;
         // A full queue means a peer that does not read; dropping the sender closes the connection all the same.
-        if entry.to_peer.try_send(Outgoing(ToPeer::Close(reason.clone()), None)).is_err() {
+        if entry.to_peer.try_send(Outgoing { what: ToPeer::Close(reason.clone()), _room: None }).is_err() {
             let _ = entry.given_up.set(reason);
         }
         Ok(())

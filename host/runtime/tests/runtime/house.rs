@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use homeagent_runtime::{Bundled, Parts, Runtime};
-use homeagent_settings::{Database, Grants, Secrets, Settings};
+use homeagent_settings::{Database, Grants, Secrets, Settings, Spending};
 use homeagent_types::ports::{Mind, PluginAdmin, PluginStatus, Plugins};
 use homeagent_types::{Accepted, Audience, CallError, Cause, Principal, Role, Submission, ToolOutput};
 use tempfile::TempDir;
@@ -141,6 +141,7 @@ fn with_cache(folder: TempDir, cache: PathBuf, bundled: Vec<Bundled>) -> House {
         settings: settings.clone(),
         grants: Grants::open(&database).expect("new grants"),
         secrets: secrets.clone(),
+        spending: Spending::open(&database).expect("a new table"),
         bundled,
         plugins: folder.path().join("plugins"),
         cache,

@@ -8,6 +8,7 @@ mod hostile;
 mod house;
 mod install;
 mod languages;
+mod llm;
 mod packages;
 mod reload;
 mod swap;
