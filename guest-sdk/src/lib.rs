@@ -14,6 +14,7 @@ pub mod files;
 pub mod http;
 pub mod inputs;
 pub mod kv;
+pub mod llm;
 pub mod log;
 pub mod process;
 pub mod registry;

@@ -9,7 +9,7 @@ use homeagent_gateway::{Change, Live};
 use homeagent_network::Network;
 use homeagent_providers::{Policy, Providers};
 use homeagent_runtime::{Bundled, Runtime, RuntimeError};
-use homeagent_types::ports::{Mind, PluginAdmin as _};
+use homeagent_types::ports::{Mind, Models, PluginAdmin as _};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::task::AbortOnDropHandle;
@@ -155,13 +155,14 @@ impl Inner {
     }
 
     async fn begin(&self) -> Result<Present, AgentError> {
-        let Stores { settings, secrets, sources, bindings, grants, data, journal, .. } = self.stores.clone();
+        let Stores { settings, secrets, sources, bindings, grants, spending, data, journal, .. } = self.stores.clone();
         let runtime = Runtime::new(homeagent_runtime::Parts {
             settings: settings.clone(),
             grants,
             secrets: secrets.clone(),
             data,
             network: Network::system().map_err(AgentError::Network)?,
+            spending,
             bundled: homeagent_bundle::packages()
                 .map(|package| Bundled { manifest: package.manifest, component: package.component })
                 .collect(),
@@ -173,6 +174,8 @@ impl Inner {
         let adapters = runtime.adapters();
         let policy = Policy::default();
         let providers = Arc::new(Providers::new(settings.clone(), secrets, sources, Arc::clone(&adapters), policy)?);
+        let models: Arc<dyn Models> = Arc::clone(&providers) as _;
+        runtime.bind_models(Arc::downgrade(&models));
         // Plugins first, so that inputs the last stop left waiting find what answers them; what plugins submit before
         // there is an agent is answered with not-live.
         runtime.load_all().await;
@@ -182,7 +185,7 @@ impl Inner {
             settings,
             bindings,
             plugins: Arc::new(runtime.clone()),
-            models: Arc::clone(&providers) as _,
+            models,
             home: self.home.clone(),
         })
         .await;

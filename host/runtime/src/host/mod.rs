@@ -6,6 +6,7 @@ mod files;
 mod http;
 mod inputs;
 mod kv;
+mod llm;
 mod log;
 mod outbound;
 mod process;

@@ -36,6 +36,9 @@ const LONGEST_LINE: usize = 4096;
 /// their way to peers that are slow, arguments of tools.
 const IN_TRANSIT: usize = 16 << 10;
 
+/// Requests to the model that a plugin may have under way at one time.
+const QUESTIONS: usize = 4;
+
 /// Calls of tools that a plugin may have under way through the host at one time.
 const CALLS_OUT: usize = 64;
 
@@ -48,6 +51,8 @@ pub(crate) struct SlotCore {
     pub(crate) meters: SlotMeters,
     /// A place for each call that the plugin makes through the host.
     pub(crate) calls_out: Arc<Semaphore>,
+    /// A place for each request it makes to the model.
+    pub(crate) questions: Arc<Semaphore>,
     /// A place for each KiB that it hands over in calls which wait.
     in_transit: Arc<Semaphore>,
     pub(crate) disk: DiskShare,
@@ -109,6 +114,7 @@ impl SlotCore {
             sockets: Sockets::default(),
             calls: AtomicU64::new(0),
             calls_out: Arc::new(Semaphore::new(CALLS_OUT)),
+            questions: Arc::new(Semaphore::new(QUESTIONS)),
             in_transit: Arc::new(Semaphore::new(IN_TRANSIT)),
             disk: DiskShare::default(),
             programs: AtomicU64::new(0),
@@ -417,7 +423,7 @@ mod tests {
     use std::io;
 
     use homeagent_network::Network;
-    use homeagent_settings::{Database, Grants, PluginData, Settings};
+    use homeagent_settings::{Database, Grants, PluginData, Settings, Spending};
 
     use super::*;
     use crate::local::Local;
@@ -453,8 +459,9 @@ mod tests {
             home: folder.path().to_owned(),
             host: tokio::runtime::Handle::current(),
         };
+        let spending = Spending::open(&database).expect("a new table");
         let network = Network::system().expect("the system has certificates");
-        let services = Services::new(settings, grants.clone(), secrets, network, local);
+        let services = Services::new(settings, grants.clone(), secrets, spending, network, local);
         let core = SlotCore::new("loud".into(), GrantTable::new("loud".into(), grants), &services);
         let written = Written::default();
         let writer = written.clone();

@@ -6,6 +6,7 @@
 pub(crate) mod files;
 mod http;
 mod listen;
+pub(crate) mod llm;
 mod narrowing;
 mod private_network;
 pub(crate) mod process;
@@ -42,6 +43,7 @@ pub(crate) fn check(capability: &str, details: &toml::Table) -> Result<(), Strin
         files::FilesWant::CAPABILITY => read::<files::FilesWant>(details),
         HttpWant::CAPABILITY => read::<HttpWant>(details),
         Listen::CAPABILITY => read::<Listen>(details),
+        llm::Llm::CAPABILITY => read::<llm::Llm>(details),
         PrivateNetworkWant::CAPABILITY => read::<PrivateNetworkWant>(details),
         process::ProcessWant::CAPABILITY => read::<process::ProcessWant>(details),
         SecretsWant::CAPABILITY => read::<SecretsWant>(details),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use homeagent_network::Network;
 use homeagent_runtime::{Bundled, Parts, Runtime};
-use homeagent_settings::{Database, Grants, PluginData, Secrets, Settings};
+use homeagent_settings::{Database, Grants, PluginData, Secrets, Settings, Spending};
 use homeagent_types::ports::{Mind, PluginAdmin, PluginStatus, Plugins};
 use homeagent_types::{Accepted, Audience, CallError, Cause, Principal, Role, Submission, ToolOutput};
 use tempfile::TempDir;
@@ -162,6 +162,7 @@ fn with_cache(folder: TempDir, cache: PathBuf, bundled: Vec<Bundled>, network: N
         settings: settings.clone(),
         grants: Grants::open(&database).expect("new grants"),
         secrets: secrets.clone(),
+        spending: Spending::open(&database).expect("a new table"),
         data: data.clone(),
         network,
         bundled,

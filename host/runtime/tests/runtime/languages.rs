@@ -344,7 +344,7 @@ async fn a_script_in_javascript_keeps_and_touches_what_any_plugin_does() {
         add("told", async () => (await kv.get("told")) ?? "");
         add("stray", () => files.read("data", "../x"));
     "#;
-    let house = house::with_interpreters(interpreters());
+    let house = house::with_shared_cache(interpreters());
     install(&house, &interpreter);
     let manifest = manifest("main.js") + MACHINE;
     lay(&house, "script", &[("plugin.toml", &manifest), ("main.js", main)]);

@@ -10,6 +10,7 @@ mod house;
 mod install;
 mod kv;
 mod languages;
+mod llm;
 mod logged;
 mod packages;
 mod process;
