@@ -470,6 +470,7 @@ impl Inner {
             state: REFUSED.to_owned(),
             reason: Some(error.to_string()),
             digest: String::new(),
+            publisher: None,
             restarts: 0,
             calls: 0,
             waiting: 0,

@@ -199,6 +199,7 @@ impl Line {
             state: state.phase.name().to_owned(),
             reason: state.reason.clone(),
             digest: state.package.digest.clone(),
+            publisher: state.package.publisher.map(|key| key.fingerprint()),
             restarts: state.restarts,
             calls: self.core.calls.load(Ordering::Relaxed),
             waiting: self.jobs.max_capacity().saturating_sub(self.jobs.capacity()),

@@ -8,5 +8,6 @@ mod install;
 mod languages;
 mod packages;
 mod reload;
+mod signed;
 mod swap;
 mod watch;
