@@ -511,6 +511,7 @@ impl Inner {
             state: REFUSED.to_owned(),
             reason: Some(error.to_string()),
             digest: String::new(),
+            publisher: None,
             restarts: 0,
             calls: 0,
             waiting: 0,

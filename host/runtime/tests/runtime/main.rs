@@ -16,6 +16,7 @@ mod packages;
 mod process;
 mod reload;
 mod requests;
+mod signed;
 mod swap;
 mod timers;
 mod watch;
