@@ -209,7 +209,7 @@ mod tests {
         }
     }
 
-    fn wants() -> std::collections::BTreeMap<String, toml::Table> {
+    fn wants() -> BTreeMap<String, toml::Table> {
         ["tools", "output", "listen"].map(|capability| (capability.to_owned(), toml::Table::new())).into()
     }
 
