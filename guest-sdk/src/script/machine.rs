@@ -123,7 +123,7 @@ async fn run(argument: Value) -> Result<Value, Error> {
 async fn own_timers(function: &str, argument: Value) -> Result<Value, Error> {
     if function == "timers-list" {
         let own = timers::list().await?;
-        return own.into_iter().map(told).collect();
+        return own.iter().map(told).collect();
     }
     let Timer { name, at, every, payload } = read(function, argument)?;
     if function == "timers-cancel" {
@@ -134,10 +134,10 @@ async fn own_timers(function: &str, argument: Value) -> Result<Value, Error> {
         (None, Some(every)) => timers::Schedule::Every(every),
         _ => return Err(Error::invalid("a timer has either `at` or `every`")),
     };
-    told(timers::set(&name, schedule, &payload).await?)
+    told(&timers::set(&name, schedule, &payload).await?)
 }
 
-fn told(timer: timers::Timer) -> Result<Value, Error> {
+fn told(timer: &timers::Timer) -> Result<Value, Error> {
     let payload: Value = serde_json::from_str(&timer.payload)?;
     Ok(json!({ "name": timer.name, "due": timer.due, "every": timer.every, "payload": payload }))
 }

@@ -85,6 +85,8 @@ fn each_part_knows_only_what_is_its_own() {
         ("wasmtime", &["homeagent-runtime"][..]),
         ("wasmtime-wasi", &["homeagent-runtime"]),
         ("notify", &["homeagent-runtime"]),
+        ("cap-std", &["homeagent-runtime"]),
+        ("cap-fs-ext", &["homeagent-runtime"]),
         ("rusqlite", &["homeagent-settings", "homeagent-journal"]),
         ("reqwest", &["homeagent-providers"]),
         ("rustls", &["homeagent-network"]),

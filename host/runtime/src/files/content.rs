@@ -20,6 +20,9 @@ const MOST_LISTED: usize = 1_000;
 /// A folder with more entries is not listed.
 const MOST_ENTRIES: usize = 100_000;
 
+/// Plugins leave one part of so many of a disk's entries free.
+const FEWEST_FREE: u64 = 50;
+
 /// What is known of a file or folder.
 #[derive(Debug)]
 pub(crate) struct About {
@@ -166,6 +169,12 @@ impl Root {
                 self.name,
                 free >> 20,
                 limits.reserve >> 20
+            )));
+        }
+        if before.is_none() && disk.f_files > 0 && disk.f_favail < disk.f_files / FEWEST_FREE {
+            return Err(CallError::NotStored(format!(
+                "the disk that holds {} has room for {} more files, which plugins leave alone; delete some",
+                self.name, disk.f_favail
             )));
         }
         if self.own { Usage::of(&self.dir)?.check(more, limits.scratch, before.is_none()) } else { Ok(()) }

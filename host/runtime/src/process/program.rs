@@ -24,6 +24,9 @@ pub(crate) fn check(program: &str, home: &Path, writable: &[PathBuf]) -> Result<
     if mode & 0o6000 != 0 {
         return refuse("runs with the rights of somebody else (setuid or setgid), which no plugin may have");
     }
+    if has_capabilities(&path) {
+        return refuse("runs with rights that others have not (file capabilities), which no plugin may have");
+    }
     if mode & 0o002 != 0 {
         return refuse("may be written by anyone, so nobody knows what it does");
     }
@@ -33,4 +36,17 @@ pub(crate) fn check(program: &str, home: &Path, writable: &[PathBuf]) -> Result<
         return refuse("lies where plugins write, so it could be a program of their own making");
     }
     if about.nlink() == 0 { refuse("is gone") } else { Ok(()) }
+}
+
+/// Whether a program is started with rights of its own.
+#[cfg(target_os = "linux")]
+fn has_capabilities(path: &Path) -> bool {
+    // Asked for no byte of it, the system says how long it is, or that there is none.
+    rustix::fs::getxattr(path, "security.capability", &mut [0_u8; 0][..]).is_ok()
+}
+
+/// Only Linux has them.
+#[cfg(not(target_os = "linux"))]
+fn has_capabilities(_: &Path) -> bool {
+    false
 }

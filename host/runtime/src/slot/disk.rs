@@ -1,6 +1,7 @@
 //! A plugin's share of what waits for the disk.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use homeagent_types::CallError;
 use tokio::runtime::Handle;
@@ -14,6 +15,8 @@ const UNIT: usize = 1 << 10;
 const CALL: usize = 8;
 /// Calls of one plugin that are at the disk at one time: one, so that what is counted before a write is so until it is done.
 const PLACES: usize = 1;
+/// How long the end of a plugin waits for its last call at the disk.
+const LONGEST_END: Duration = Duration::from_secs(10);
 
 /// How much of the disk's time and of the host's memory one plugin has for it: however much it asks for, the others find
 /// the disk.
@@ -59,11 +62,12 @@ impl DiskShare {
         Ok(Turn { _room: room, _place: place })
     }
 
-    /// Lets nothing more begin, and waits for what has.
+    /// Lets nothing more begin, and waits for what has; not for ever, since a disk may hang.
     pub(crate) async fn end(&self) {
-        let all = self.places.acquire_many(u32::try_from(PLACES).unwrap_or(u32::MAX)).await;
+        self.room.close();
+        let all = self.places.acquire_many(u32::try_from(PLACES).unwrap_or(u32::MAX));
+        drop(tokio::time::timeout(LONGEST_END, all).await);
         self.places.close();
-        drop(all);
     }
 }
 

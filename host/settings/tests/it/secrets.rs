@@ -124,7 +124,8 @@ fn another_key_opens_nothing_but_keeps_nothing_from_starting() {
 
 #[test]
 fn a_known_secret_is_found_in_any_content() {
-    let secrets = Home::new().secrets();
+    let home = Home::new();
+    let secrets = home.secrets();
     secrets.set("main", "sk-marked-\"0123\"".into()).expect("stores");
     assert_eq!(secrets.named_in(b"\xff\xfe sk-marked-\"0123\" \xff").as_deref(), Some("main"));
     assert_eq!(secrets.named_in(br#"{"key":"sk-marked-\"0123\""}"#).as_deref(), Some("main"));

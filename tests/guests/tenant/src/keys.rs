@@ -1,7 +1,7 @@
 //! Keys and values.
 
 use futures::future::join_all;
-use homeagent_sdk::{Error, kv};
+use homeagent_sdk::{Error, kv, settings};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -31,6 +31,10 @@ pub(crate) enum Act {
     Batch {
         changes: Vec<(String, Option<String>)>,
     },
+    /// A setting, as the plugin asks for it.
+    Setting {
+        key: String,
+    },
     /// So many values of so many bytes, asked for at once; says what came of how many.
     Flood {
         times: usize,
@@ -55,6 +59,7 @@ pub(crate) async fn run(act: Act) -> Result<Value, Error> {
             });
             kv::batch(changes.collect()).await.map(|()| json!("kept"))
         }
+        Act::Setting { key } => settings::get(&key),
         Act::Flood { times, bytes } => {
             let all =
                 (0..times).map(|number| async move { kv::set(&format!("flood/{number}"), vec![b'x'; bytes]).await });

@@ -69,3 +69,26 @@ async fn a_known_secret_that_is_kept_in_clear_is_told_to_the_owner() {
     let seen = house.status("tenant").last_error.expect("the owner is told");
     assert!(seen.contains("it holds the secret source.x.key in clear") && !seen.contains("sk-marked"), "{seen}");
 }
+
+#[tokio::test]
+async fn a_plugin_reads_no_setting_but_its_own() {
+    let house = house::with(&["tenant", "probe"]).await;
+    house.settings.set("plugin.probe.script", "marked: not for others").expect("it is declared");
+    let keys = [
+        "script",
+        "probe.script",
+        ".probe.script",
+        "../probe.script",
+        "plugin.probe.script",
+        "*",
+        "%",
+        "",
+        "core.plugin.kv_mib",
+        "../../core.plugin.kv_mib",
+    ];
+    for key in keys {
+        let said = house.call("tenant", "kv", &format!(r#"{{"do":"setting","key":"{key}"}}"#)).await;
+        let said = said.expect("the guest says it");
+        assert!(said.starts_with("not-found: ") && !said.contains("marked"), "{key}: {said}");
+    }
+}
