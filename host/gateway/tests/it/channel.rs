@@ -90,7 +90,7 @@ async fn a_slot_that_is_gone_and_a_daemon_that_stops_say_so() {
     let (_house, mut client, slot) = chat(4).await;
     drop(slot);
     let (code, reason) = closed(&mut client).await;
-    assert_eq!((code, reason.as_str()), (CloseCode::Restart, "the plugin that holds the chat was unloaded"));
+    assert_eq!((code, reason.as_str()), (CloseCode::Restart, "the plugin that serves this connection was unloaded"));
 
     let (house, mut client, mut slot) = chat(4).await;
     let stopping = tokio::spawn(house.gateway.shutdown());
