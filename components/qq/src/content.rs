@@ -12,7 +12,7 @@ use crate::segment::{Segment, is_address};
 const LONGEST: usize = 20_000;
 
 /// As many pictures, sounds and files are taken along.
-const MOST_MEDIA: usize = 16;
+pub(crate) const MOST_MEDIA: usize = 16;
 
 /// Forwards within forwards that are shown.
 pub(crate) const DEEPEST: u8 = 3;

@@ -15,9 +15,13 @@ use crate::outbound::Route;
 /// The longest quotation, in characters.
 const LONGEST_QUOTE: usize = 500;
 
+/// The longest quotation of a forward, in characters.
+const LONGEST_FORWARD: usize = 8_000;
+
 /// The input that a message makes. `background`: what was said in the group before, as a block.
 pub(crate) fn submission(message: &Message, content: &Content, facts: &Facts, background: Option<&str>) -> Submission {
-    let quote = quote(message, facts);
+    let quoted = facts.quoted.as_ref().map(|quoted| content::read(&quoted.segments, &message.self_id, facts).0);
+    let quote = quoted.as_ref().and_then(|content| quote(message, facts, content));
     let words = match content.text.as_str() {
         "" if content.media.is_empty() => "[叫了你一声]".to_owned(),
         "" => media_words(&content.media),
@@ -41,14 +45,17 @@ pub(crate) fn submission(message: &Message, content: &Content, facts: &Facts, ba
     add("mentioned_names", some(content::names(content, &facts.names)).filter(|names| names.contains('=')));
     add("reply_to", content.reply_to.clone());
     add("reply_group", message.reply_group.clone());
-    add("forwarded", content.forwarded.then(|| "true".to_owned()));
+    let is_forwarded = content.forwarded || quoted.as_ref().is_some_and(|quoted| quoted.forwarded);
+    add("forwarded", is_forwarded.then(|| "true".to_owned()));
     // What the person said is the last of the text; the block before it is for nobody's memory.
     add("text", (text != content.text).then(|| content.text.clone()));
     add("background", background.filter(|_| !is_command).map(str::to_owned));
+    // Who replies to a picture asks about it.
+    let all_media = content.media.iter().chain(quoted.iter().flat_map(|quoted| &quoted.media));
     Submission {
         platform_id: platform_id(message),
         display_name: message.name.clone(),
-        media: content.media.iter().map(media).collect(),
+        media: all_media.take(content::MOST_MEDIA).map(media).collect(),
         reply_route: serde_json::to_string(&route).ok(),
         received_at: message.time.map(milliseconds),
         payload: Payload::Text(text),
@@ -94,11 +101,13 @@ pub(crate) fn line(content: &Content) -> String {
     [content.text.as_str(), media.as_str()].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// The message that was replied to, on one line.
-fn quote(message: &Message, facts: &Facts) -> Option<String> {
+/// The message that was replied to: on one line, unless it is a forward.
+fn quote(message: &Message, facts: &Facts, content: &Content) -> Option<String> {
     let quoted = facts.quoted.as_ref()?;
-    let (content, _) = content::read(&quoted.segments, &message.self_id, facts);
-    let text = field::one_line(&line(&content), LONGEST_QUOTE);
+    let text = match content.forwarded {
+        true => field::cut(&content.text, LONGEST_FORWARD).0.to_owned(),
+        false => field::one_line(&line(content), LONGEST_QUOTE),
+    };
     let is_mine = quoted.user.as_ref() == Some(&message.self_id);
     let who = if is_mine { Some("我".to_owned()) } else { quoted.name.clone().or_else(|| quoted.user.clone()) };
     (!text.is_empty()).then(|| format!("[引用 {}: {text}]", who.unwrap_or_else(|| "?".to_owned())))

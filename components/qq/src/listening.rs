@@ -44,6 +44,9 @@ impl Qq {
         }
         if rehearsal {
             let (content, _) = content::read(&message.segments, &message.self_id, &Facts::default());
+            if content == Content::default() {
+                return Vec::new();
+            }
             return vec![Effect::Submit(Box::new(inbound::submission(&message, &content, &Facts::default(), None)))];
         }
         if let Some(name) = &message.name {
@@ -130,6 +133,10 @@ impl Qq {
         let (content, mut wanted) = content::read(&draft.message.segments, &account, &draft.facts);
         if let Some(id) = content.reply_to.filter(|_| draft.facts.quoted.is_none()) {
             wanted.insert(Lookup::Quoted(id));
+        }
+        if let Some(quoted) = &draft.facts.quoted {
+            let (_, within) = content::read(&quoted.segments, &account, &draft.facts);
+            wanted.extend(within.into_iter().filter(|lookup| !matches!(lookup, Lookup::Name(_))));
         }
         // A reply that is perhaps not for us is worth one question, and the rest only when it is.
         if draft.addressed != Addressed::Yes {
@@ -235,10 +242,17 @@ impl Qq {
             vec![Effect::Submit(Box::new(inbound::notice(notice, place, &text, name(&notice.user))))]
         };
         if let Some(request) = &notice.request {
+            if settings.blocks(&notice.user) {
+                return Vec::new();
+            }
             let tool = format!("qq_set_{}_add_request", request.kind);
             let text =
                 format!("[请求] {words}\n（用 {tool} 答复，flag: {}，sub_type: {}）", request.flag, request.sub_type);
+            // All who ask share one rate: a stranger may come under many names.
+            let of_all = format!("{}/requests", notice.self_id);
+            let verdict = self.known.rates.count(&of_all, settings.rate_per_minute, now);
             return match &settings.requests_to {
+                _ if verdict != Verdict::Heard => Vec::new(),
                 Some(place) => submit(place, text),
                 None if rehearsal => submit(&notice.place, text),
                 None => vec![

@@ -78,6 +78,11 @@ impl Settings {
         self.group_policies.get(group).unwrap_or(&self.group_policy)
     }
 
+    /// Whether nothing that somebody says or asks is listened to, wherever it is.
+    pub(crate) fn blocks(&self, user: &str) -> bool {
+        self.block_users.iter().any(|blocked| blocked == user)
+    }
+
     /// Whether anything that comes from there and from them is listened to.
     pub(crate) fn listens(&self, place: &Place, user: &str, platform_role: &str) -> bool {
         let has = |list: &[String], id: &str| list.iter().any(|listed| listed == id);

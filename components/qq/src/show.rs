@@ -50,21 +50,19 @@ impl Streams {
         Some((paragraphs, is_first))
     }
 
-    /// Forgets what was sent of an answer, so that its final text is sent whole.
+    /// Forgets what was sent of an answer: its final text is on its way, or is to be sent whole.
     pub(crate) fn forget(&mut self, run: &str) {
         if let Some(stream) = self.0.get_mut(run) {
-            stream.sent.clear();
+            *stream = Stream::default();
         }
     }
 
     /// What of a turn's final text has not been sent, and whether that is all of it.
-    pub(crate) fn rest<'a>(&mut self, run: &str, text: &'a str) -> (&'a str, bool) {
-        let sent = self.0.get_mut(run).map(|stream| std::mem::take(stream).sent).unwrap_or_default();
-        if sent.is_empty() {
-            return (text, true);
-        }
+    pub(crate) fn rest<'a>(&self, run: &str, text: &'a str) -> (&'a str, bool) {
+        let sent = self.0.get(run).map(|stream| stream.sent.trim()).filter(|sent| !sent.is_empty());
         // Where the final text is another one, it is sent whole.
-        text.trim_start().strip_prefix(sent.trim()).map_or((text, true), |rest| (rest, false))
+        let rest = sent.and_then(|sent| text.trim_start().strip_prefix(sent));
+        rest.map_or((text, true), |rest| (rest, false))
     }
 }
 
@@ -101,6 +99,7 @@ mod tests {
         assert_eq!(streams.add("r", &text("\n第二")), Some((FIRST.to_owned(), true)));
         assert_eq!(streams.add("r", &text("段。")), None);
         assert_eq!(streams.rest("r", &format!("{FIRST}第二段。")), ("\n\n第二段。", false));
+        streams.forget("r");
         assert_eq!(streams.rest("r", "又一次"), ("又一次", true));
         assert_eq!(streams.rest("other", "全部"), ("全部", true));
     }

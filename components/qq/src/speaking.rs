@@ -34,11 +34,14 @@ impl Qq {
             target.route.message = None;
         }
         let calls = outbound::calls(output, text, &target, settings)?;
-        if calls.is_empty() {
-            return Ok(None);
-        }
         let lane = target.lane();
-        let ticket = self.outbox.post(&lane, &target.route.account, calls, now.saturating_add(time))?;
+        let ticket = if calls.is_empty() {
+            None
+        } else {
+            Some(self.outbox.post(&lane, &target.route.account, calls, now.saturating_add(time))?)
+        };
+        run.into_iter().for_each(|run| self.streams.forget(run));
+        let Some(ticket) = ticket else { return Ok(None) };
         Ok(Some(Begun { ticket, effects: self.run(&lane, settings, now) }))
     }
 

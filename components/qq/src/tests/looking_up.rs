@@ -184,3 +184,25 @@ fn a_message_that_says_nothing_is_none_and_a_bare_call_is_one() {
     bench.hear(&group(2, &json!([at(ME)])));
     assert_eq!((text_of(bench.input()), meta(bench.input(), "text")), ("[叫了你一声]", Some("")));
 }
+
+#[test]
+fn who_replies_to_a_picture_or_a_forward_asks_about_it() {
+    let reply = json!([{"type": "reply", "data": {"id": 5}}, text("这是什么")]);
+    let mut bench = Bench::new();
+    bench.hear(&private(6, &reply));
+    let echo = bench.asked().2;
+    let picture = json!([{"type": "image", "data": {"file": "a.jpg", "url": "https://x/a.jpg"}}]);
+    bench.answer(&echo, &json!({"sender": {"user_id": 20_002_000, "nickname": "甲"}, "message": picture}));
+    assert_eq!(bench.heard(), ["[引用 甲: [图片]]\n这是什么"]);
+    assert_eq!(bench.input().media[0].source, MediaSource::Url("https://x/a.jpg".to_owned()));
+
+    let mut bench = Bench::new();
+    bench.hear(&private(6, &reply));
+    let echo = bench.asked().2;
+    bench.answer(&echo, &json!({"sender": {"user_id": 20_002_000, "nickname": "甲"}, "message": forward("f")}));
+    let (action, _, echo) = bench.asked();
+    assert_eq!(action, "get_forward_msg");
+    bench.answer(&echo, &json!({"messages": [{"sender": {"nickname": "乙"}, "content": "早"}]}));
+    assert_eq!(bench.heard(), ["[引用 甲: [合并转发:\n  乙: 早\n]]\n这是什么"]);
+    assert_eq!(meta(bench.input(), "forwarded"), Some("true"));
+}
