@@ -282,7 +282,7 @@ impl Asked {
 mod tests {
     use super::*;
 
-    fn asked(name: &str, arguments: Value) -> Result<Asked, Error> {
+    fn asked(name: &str, arguments: &Value) -> Result<Asked, Error> {
         read(name, &Arguments::new(arguments.to_string()))
     }
 
@@ -303,32 +303,32 @@ mod tests {
 
     #[test]
     fn arguments_become_parameters() {
-        let ban = asked("qq_set_group_ban", json!({"group_id": "30", "user_id": 20, "duration": 60})).expect("a call");
+        let ban = asked("qq_set_group_ban", &json!({"group_id": "30", "user_id": 20, "duration": 60})).expect("a call");
         assert_eq!(ban.call, Call::new("set_group_ban", json!({"group_id": 30, "user_id": 20, "duration": 60})));
         assert_eq!(ban.about.as_deref(), Some("group:30"));
-        let whole = asked("qq_set_group_whole_ban", json!({"group_id": 30, "account": 1})).expect("a call");
+        let whole = asked("qq_set_group_whole_ban", &json!({"group_id": 30, "account": 1})).expect("a call");
         assert_eq!((whole.call.params["enable"].clone(), whole.account.as_deref()), (json!(true), Some("1")));
         for (name, arguments, word) in [
             ("qq_set_group_ban", json!({"group_id": 30, "user_id": 20}), "`duration` is missing"),
             ("qq_set_group_ban", json!({"group_id": 30, "user_id": 20, "duration": -5}), "`duration` can't be -5"),
             ("qq_get_msg", json!({"message_id": {}}), "`message_id` can't be {}"),
         ] {
-            let error = asked(name, arguments).expect_err("wrong").message();
+            let error = asked(name, &arguments).expect_err("wrong").message();
             assert!(error.contains(word), "{error}");
         }
         for name in ["qq_get_cookies", "get_msg", "qq_", "qq_accounts"] {
-            assert!(matches!(asked(name, json!({})), Err(Error::NotFound(_))), "{name}");
+            assert!(matches!(asked(name, &json!({})), Err(Error::NotFound(_))), "{name}");
         }
     }
 
     #[test]
     fn long_lists_are_cut_and_can_be_searched() {
         let people: Vec<Value> = (0..500).map(|n| json!({"user_id": n, "nickname": format!("P{n}")})).collect();
-        let all = asked("qq_get_friend_list", json!({})).expect("a call").shown(Value::from(people.clone()));
+        let all = asked("qq_get_friend_list", &json!({})).expect("a call").shown(Value::from(people.clone()));
         assert_eq!((all["entries"].as_array().map(Vec::len), &all["of"]), (Some(100), &json!(500)));
-        let found = asked("qq_get_friend_list", json!({"find": "p499"})).expect("a call").shown(Value::from(people));
+        let found = asked("qq_get_friend_list", &json!({"find": "p499"})).expect("a call").shown(Value::from(people));
         assert_eq!((&found["found"], &found["entries"][0]["user_id"]), (&json!(1), &json!(499)));
-        let done = asked("qq_friend_poke", json!({"user_id": 1})).expect("a call");
+        let done = asked("qq_friend_poke", &json!({"user_id": 1})).expect("a call");
         assert_eq!(done.shown(json!({"result": 0})), json!("done"));
     }
 }

@@ -1,6 +1,6 @@
 //! The QQ channel: OneBot v11 over a reverse WebSocket, as NapCat, Lagrange, LLOneBot and go-cqhttp speak it.
 //!
-//! Everything that decides is in [`state::Qq`] and knows neither host nor clock: it is told what happened and answers
+//! Everything that decides is in `state::Qq` and knows neither host nor clock: it is told what happened and answers
 //! with what is to be done. This file tells it, and does that.
 
 mod account;

@@ -202,14 +202,14 @@ mod tests {
     use super::*;
     use crate::samples::ME;
 
-    fn notice(kind: &str, more: Value) -> Option<Notice> {
+    fn notice(kind: &str, more: &Value) -> Option<Notice> {
         let mut frame = json!({"post_type": kind, "self_id": 10_001_000, "time": 1_790_000_000,
             "group_id": 30, "user_id": 20});
         frame.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
         read(&frame, ME.to_owned())
     }
 
-    fn said(more: Value) -> (&'static str, bool, String) {
+    fn said(more: &Value) -> (&'static str, bool, String) {
         let notice = notice("notice", more).expect("a notice");
         (notice.what, notice.about_me, notice.text(|id| format!("<{id}>")))
     }
@@ -281,28 +281,28 @@ mod tests {
                 "<20> 的群名片改成了“9”",
             ),
         ] {
-            assert_eq!(said(frame.clone()), (what, about_me, words.to_owned()), "{frame}");
+            assert_eq!(said(&frame), (what, about_me, words.to_owned()), "{frame}");
         }
     }
 
     #[test]
     fn an_upload_brings_its_file() {
         let file = json!({"id": "/a", "name": "账单.pdf", "size": 12, "busid": 1, "url": "https://x/y"});
-        let notice = notice("notice", json!({"notice_type": "group_upload", "file": file})).expect("a notice");
+        let notice = notice("notice", &json!({"notice_type": "group_upload", "file": file})).expect("a notice");
         assert_eq!(notice.text(str::to_owned), "20 上传了文件“账单.pdf”（12 字节）");
         assert_eq!(notice.media[0].url, "https://x/y");
     }
 
     #[test]
     fn who_asks_to_be_let_in_can_be_answered() {
-        let request = |more| notice("request", more).expect("a request");
-        let friend = request(json!({"request_type": "friend", "group_id": null, "comment": "我是\n甲", "flag": "f1"}));
+        let request = |more: &Value| notice("request", more).expect("a request");
+        let friend = request(&json!({"request_type": "friend", "group_id": null, "comment": "我是\n甲", "flag": "f1"}));
         assert_eq!(
             (friend.kind(), friend.text(|_| "甲".to_owned())),
             ("request", "甲（20）请求加为好友，附言：我是 甲".to_owned())
         );
         assert_eq!(friend.place, Place::Private("20".to_owned()));
-        let group = request(json!({"request_type": "group", "sub_type": "invite", "flag": 9}));
+        let group = request(&json!({"request_type": "group", "sub_type": "invite", "flag": 9}));
         assert_eq!(group.request, Some(Request { kind: "group", sub_type: "invite".to_owned(), flag: "9".to_owned() }));
     }
 
@@ -314,8 +314,8 @@ mod tests {
             json!({"notice_type": "notify", "sub_type": "poke", "user_id": 10_001_000, "target_id": 20}),
             json!({"notice_type": "group_increase", "user_id": null, "group_id": {}}),
         ] {
-            assert_eq!(notice("notice", more.clone()), None, "{more}");
+            assert_eq!(notice("notice", &more), None, "{more}");
         }
-        assert_eq!(notice("request", json!({"request_type": "friend"})), None, "nothing can answer it");
+        assert_eq!(notice("request", &json!({"request_type": "friend"})), None, "nothing can answer it");
     }
 }

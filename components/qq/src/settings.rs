@@ -151,7 +151,7 @@ mod tests {
 
     use super::*;
 
-    fn with(values: Value) -> (Settings, Vec<String>) {
+    fn with(values: &Value) -> (Settings, Vec<String>) {
         Settings::from(|key| values.get(key).cloned())
     }
 
@@ -164,13 +164,13 @@ mod tests {
             asked.borrow_mut().insert(key.to_owned());
             serde_json::to_value(declared[key].get("default")).ok()
         };
-        assert_eq!(Settings::from(defaults), with(json!({})));
+        assert_eq!(Settings::from(defaults), with(&json!({})));
         assert!(asked.borrow().iter().eq(declared.keys()), "{:?} are not {declared:?}", asked.borrow());
     }
 
     #[test]
     fn lists_decide_who_is_listened_to() {
-        let (settings, wrong) = with(json!({
+        let (settings, wrong) = with(&json!({
             "allow_groups": ["30"], "block_users": [" 66 "], "private_policy": "friends",
             "group_policies": ["31=all", "32=off", "33=loud", "34"],
         }));
@@ -182,7 +182,7 @@ mod tests {
         assert!(!settings.listens(&group("31"), "20", "group-member"), "it is not on the list");
         assert!(settings.listens(&private("20"), "20", "friend"));
         assert!(!settings.listens(&private("20"), "20", "temp"));
-        let (settings, _) = with(json!({"group_policies": ["32=off", "33=loud"]}));
+        let (settings, _) = with(&json!({"group_policies": ["32=off", "33=loud"]}));
         assert!(!settings.listens(&group("32"), "20", "group-member"));
         assert!(!settings.listens(&group("33"), "20", "group-member"), "a policy that can't be read is none");
         assert!(settings.listens(&group("35"), "20", "group-member"));
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn requests_are_told_where_the_owner_wants() {
-        let told = |to: &str| with(json!({ "requests_to": to })).0.requests_to;
+        let told = |to: &str| with(&json!({ "requests_to": to })).0.requests_to;
         assert_eq!(told("20"), Some(Place::Private("20".to_owned())));
         assert_eq!(told("group: 30"), Some(Place::Group("30".to_owned())));
         assert_eq!((told(""), told("group:")), (None, None));

@@ -73,7 +73,7 @@ fn whose_message_is_answered_is_asked_where_it_is_not_known() {
 
 #[test]
 fn policies_are_each_groups_own() {
-    let mut bench = Bench::with(json!({
+    let mut bench = Bench::with(&json!({
         "group_policies": ["30003000=keyword"], "keywords": ["小家"], "group_policy": "off",
     }));
     bench.hear(&group(1, &json!([at(ME), text("在吗")])));
@@ -87,7 +87,7 @@ fn policies_are_each_groups_own() {
 
 #[test]
 fn blocked_people_are_neither_heard_nor_quoted() {
-    let mut bench = Bench::with(json!({"block_users": ["20002000"]}));
+    let mut bench = Bench::with(&json!({"block_users": ["20002000"]}));
     bench.hear(&private(1, &json!("在吗")));
     bench.hear(&group(2, &json!([text("坏话")])));
     let mut other = group(3, &json!([at(ME), text("谁说的")]));
@@ -98,7 +98,7 @@ fn blocked_people_are_neither_heard_nor_quoted() {
 
 #[test]
 fn a_sender_who_says_too_much_is_not_listened_to_for_a_while() {
-    let mut bench = Bench::with(json!({"rate_per_minute": 3}));
+    let mut bench = Bench::with(&json!({"rate_per_minute": 3}));
     for id in 0..10 {
         bench.hear(&private(id, &json!("喂")));
     }
@@ -156,7 +156,7 @@ fn requests_are_told_where_the_owner_wants() {
     let mut silent = Bench::new();
     silent.hear(&request);
     assert!(silent.inputs.is_empty() && silent.said.iter().any(|line| line.contains("f-1")), "{:?}", silent.said);
-    let mut bench = Bench::with(json!({"requests_to": "20002000"}));
+    let mut bench = Bench::with(&json!({"requests_to": "20002000"}));
     bench.hear(&request);
     let input = bench.input();
     assert_eq!((input.kind.as_str(), input.user.as_str()), ("request", "66"), "it speaks with the stranger's rights");

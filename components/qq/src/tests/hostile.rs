@@ -28,7 +28,7 @@ fn frames_that_are_none_are_reported_once() {
 
 #[test]
 fn odd_messages_cost_nothing_but_themselves() {
-    let mut bench = Bench::with(json!({"rate_per_minute": 0}));
+    let mut bench = Bench::with(&json!({"rate_per_minute": 0}));
     let nested = (0..60).fold(json!("x"), |inner, _| json!([{"type": "node", "data": {"content": inner}}]));
     for (id, message) in (1..).zip([
         json!(vec![at(ME); 1_000]),
@@ -56,7 +56,7 @@ proptest! {
 
     #[test]
     fn any_frames_leave_the_channel_working(frames in prop::collection::vec(any_json(), 1..6)) {
-        let mut bench = Bench::with(json!({"group_policy": "all", "notices": ["recall"], "stream": true}));
+        let mut bench = Bench::with(&json!({"group_policy": "all", "notices": ["recall"], "stream": true}));
         for frame in &frames {
             bench.hear(frame);
         }
@@ -67,7 +67,7 @@ proptest! {
 
     #[test]
     fn any_message_and_any_answer_are_read(message in any_json(), answers in prop::collection::vec(any_json(), 4)) {
-        let mut bench = Bench::with(json!({"group_policy": "all"}));
+        let mut bench = Bench::with(&json!({"group_policy": "all"}));
         bench.hear(&group(1, &message));
         for answer in answers {
             if let Some((_, request)) = bench.requests.pop() {
@@ -87,7 +87,7 @@ proptest! {
         if let (Some(frame), Value::Object(fields)) = (frame.as_object_mut(), fields) {
             frame.extend(fields.into_iter().filter(|(key, _)| key != "post_type" && key != "self_id"));
         }
-        let mut bench = Bench::with(json!({"notices": ["upload", "ban", "join"]}));
+        let mut bench = Bench::with(&json!({"notices": ["upload", "ban", "join"]}));
         bench.hear(&frame);
         still_hears(&mut bench);
     }

@@ -36,7 +36,7 @@ struct Bench {
 
 impl Bench {
     /// With the settings that are given, and the client of one account connected.
-    fn with(values: Value) -> Self {
+    fn with(values: &Value) -> Self {
         let (settings, wrong) = Settings::from(|key| values.get(key).cloned());
         assert!(wrong.is_empty(), "{wrong:?}");
         let mut bench = Self {
@@ -55,7 +55,7 @@ impl Bench {
     }
 
     fn new() -> Self {
-        Self::with(json!({}))
+        Self::with(&json!({}))
     }
 
     fn connect(&mut self, id: ConnectionId, meta: &[(&str, &str)]) {

@@ -65,7 +65,7 @@ fn an_answer_to_a_temporary_session_carries_its_group() {
 
 #[test]
 fn clients_that_want_strings_get_them_escaped() {
-    let mut bench = Bench::with(json!({"message_format": "string"}));
+    let mut bench = Bench::with(&json!({"message_format": "string"}));
     let mut words = output(Peer::Group("30".to_owned()), "[CQ:at,qq=all]&");
     words.meta.push(("at".to_owned(), "99".to_owned()));
     assert_eq!(sent(&mut bench, &words)[0].1["message"], json!("[CQ:at,qq=99] &#91;CQ:at,qq=all&#93;&amp;"));
@@ -75,7 +75,7 @@ fn clients_that_want_strings_get_them_escaped() {
 
 #[test]
 fn long_text_is_split_and_sent_in_order() {
-    let mut bench = Bench::with(json!({"message_size": 100, "forward_above": 0}));
+    let mut bench = Bench::with(&json!({"message_size": 100, "forward_above": 0}));
     let long = "这是一个不太长的句子。".repeat(40);
     let sent = sent(&mut bench, &output(person(), &long));
     let texts: Vec<&str> =
@@ -86,7 +86,7 @@ fn long_text_is_split_and_sent_in_order() {
 
 #[test]
 fn very_long_text_becomes_a_list_and_single_messages_where_the_client_has_none() {
-    let mut bench = Bench::with(json!({"message_size": 100, "forward_above": 300}));
+    let mut bench = Bench::with(&json!({"message_size": 100, "forward_above": 300}));
     let long = output(Peer::Group("30".to_owned()), &"这是一个不太长的句子。".repeat(40));
     let sent = sent(&mut bench, &long);
     assert_eq!((sent.len(), sent[0].0.as_str()), (1, "send_group_forward_msg"));
@@ -106,7 +106,7 @@ fn very_long_text_becomes_a_list_and_single_messages_where_the_client_has_none()
 
 #[test]
 fn what_failed_is_said_in_words_and_how_much_was_sent() {
-    let mut bench = Bench::with(json!({"message_size": 100, "forward_above": 0}));
+    let mut bench = Bench::with(&json!({"message_size": 100, "forward_above": 0}));
     let ticket = bench.send(&output(person(), &"这是一个不太长的句子。".repeat(20)));
     let (_, _, echo) = bench.asked();
     bench.answer(&echo, &json!({"message_id": 1}));
@@ -235,7 +235,7 @@ fn paragraphs_are_sent_while_the_answer_is_written_where_the_setting_says_so() {
             content: DeltaContent::Text(c.to_string()),
         })
         .collect();
-    let mut bench = Bench::with(json!({"stream": true}));
+    let mut bench = Bench::with(&json!({"stream": true}));
     let effects = bench.qq.show(&deltas, &bench.settings, bench.now);
     bench.take(effects);
     let ticket = bench.send(&answer);

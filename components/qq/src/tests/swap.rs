@@ -9,7 +9,7 @@ use homeagent_sdk::Peer;
 /// The instance that takes this one's place.
 fn swapped(bench: &mut Bench) -> Bench {
     let state = bench.qq.save();
-    let mut next = Bench { qq: crate::state::Qq::new("u".to_owned()), ..Bench::with(json!({})) };
+    let mut next = Bench { qq: crate::state::Qq::new("u".to_owned()), ..Bench::with(&json!({})) };
     next.said.clear();
     next.qq.load(&state).expect("it takes over");
     next
