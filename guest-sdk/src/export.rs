@@ -4,7 +4,7 @@
 //! library can't export.
 
 /// Makes a type the plugin that this crate is. Name the traits it implements besides [`Plugin`](crate::Plugin):
-/// `Tools`, `Stages`, `Events`, `Channel`, `Sockets`, `Snapshot`.
+/// `Tools`, `Stages`, `Events`, `Channel`, `Sockets`, `Timers`, `Snapshot`.
 ///
 /// ```
 /// use homeagent_sdk::{Descriptor, Event, Events, Plugin, log};
@@ -77,6 +77,9 @@ macro_rules! __export_part {
     };
     (Events $plugin:ident) => {
         $crate::bindings::event::export_event_handler!($plugin with_types_in $crate::lifting::event);
+    };
+    (Timers $plugin:ident) => {
+        $crate::bindings::timer::export_timer_handler!($plugin with_types_in $crate::lifting::timer);
     };
     (Channel $plugin:ident) => {
         $crate::bindings::channel::export_channel!($plugin with_types_in $crate::lifting::channel);

@@ -10,13 +10,17 @@ pub mod lifting;
 
 pub mod adapter;
 pub mod bus;
+pub mod files;
 pub mod inputs;
+pub mod kv;
 pub mod log;
+pub mod process;
 pub mod registry;
 pub mod script;
 pub mod settings;
 pub mod sockets;
 pub mod testing;
+pub mod timers;
 pub mod tools;
 
 mod arguments;
@@ -30,7 +34,7 @@ mod stage;
 mod state;
 
 pub use arguments::{Arguments, NoArguments};
-pub use plugin::{Channel, Events, Plugin, Snapshot, Sockets, Stages, Tools};
+pub use plugin::{Channel, Events, Plugin, Snapshot, Sockets, Stages, Timers, Tools};
 pub use state::State;
 
 pub use bindings::channel::exports::homeagent::plugin::channel::{Delta, DeltaContent, Output, OutputKind, Receipt};
@@ -44,6 +48,8 @@ pub use bindings::socket::exports::homeagent::plugin::socket_handler::Connection
 pub use bindings::stage::exports::homeagent::plugin::stage_handler::{
     CallArguments, Datum, ModelAnswer, OutputText, Patch, Redirection, StageContext, StageData, ToolOutcome,
 };
+
+pub use bindings::timer::exports::homeagent::plugin::timer_handler::Firing;
 
 #[doc(hidden)]
 pub use homeagent_contract as contract;

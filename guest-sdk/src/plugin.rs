@@ -1,9 +1,11 @@
 //! The traits that a plugin implements: [`Plugin`] always, the others for what it offers.
 
 use crate::bindings::plugin::exports::homeagent::plugin::lifecycle;
-use crate::bindings::{channel, event, snapshot, socket, stage, tool};
+use crate::bindings::{channel, event, snapshot, socket, stage, timer, tool};
 use crate::sockets::{ConnectionId, Frame};
-use crate::{Arguments, Cause, Connection, Delta, Descriptor, Error, Event, Output, Patch, Receipt, StageContext};
+use crate::{
+    Arguments, Cause, Connection, Delta, Descriptor, Error, Event, Firing, Output, Patch, Receipt, StageContext,
+};
 use crate::{ToolOutput, log};
 
 /// What every plugin is.
@@ -83,6 +85,13 @@ pub trait Sockets: Plugin {
     }
 }
 
+/// A plugin that is told of its timers.
+#[allow(async_fn_in_trait, reason = "a component has one thread")]
+pub trait Timers: Plugin {
+    /// A timer fires. The firing is done when this returns; one that is lost in it comes once more, with the same id.
+    async fn on_timer(timer: Firing, cause: Cause);
+}
+
 /// A plugin that keeps what it knows when its code is replaced.
 ///
 /// The version that saves and the one that loads may differ, either way round: a new one takes over from an old one, and
@@ -134,6 +143,12 @@ impl<T: Stages> stage::exports::homeagent::plugin::stage_handler::Guest for T {
 impl<T: Events> event::exports::homeagent::plugin::event_handler::Guest for T {
     async fn on_event(event: Event) {
         <T as Events>::on_event(event).await;
+    }
+}
+
+impl<T: Timers> timer::exports::homeagent::plugin::timer_handler::Guest for T {
+    async fn on_timer(timer: Firing, cause: Cause) {
+        <T as Timers>::on_timer(timer, cause).await;
     }
 }
 

@@ -16,6 +16,7 @@ mod interrupts;
 mod metrics;
 mod observability;
 mod otel;
+mod paths;
 mod plugins;
 mod projects;
 mod refusals;

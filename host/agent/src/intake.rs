@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures::future::join_all;
 use homeagent_journal::{Acceptance, EventKind, INPUT_ID, JournalError, NewEvent, PendingInput};
 use homeagent_types::{
-    Accepted, CallError, Cause, Conversation, Input, Output, OutputKind, Principal, Role, Submission, now,
+    Accepted, CallError, Cause, Conversation, Input, MediaSource, Output, OutputKind, Principal, Role, Submission, now,
 };
 use serde_json::{Value, json};
 use tokio::sync::OwnedSemaphorePermit;
@@ -24,6 +24,9 @@ use crate::watch::Watcher;
 
 /// How long an input waits for a place in a full queue before it is told that the agent is busy.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What one place in a queue is for; a larger input takes several.
+const PLACE_BYTES: usize = 64 << 10;
 
 /// The field in an accepted input's payload that says whether the host itself knew who spoke.
 const ATTESTED: &str = "attested";
@@ -89,7 +92,7 @@ pub(crate) async fn admit(
     if *core.phase.borrow() != Phase::Running {
         return Err(CallError::NotLive);
     }
-    let permit = place(core, &input.source).await?;
+    let permit = place(core, &input).await?;
     let mut payload = serde_json::to_value(&input).map_err(|error| CallError::Invalid(error.to_string()))?;
     payload[ATTESTED] = json!(attested);
     let core = Arc::clone(core);
@@ -98,10 +101,23 @@ pub(crate) async fn admit(
     task.await.unwrap_or_else(|_| Err(CallError::Other("the agent broke while it took this".to_owned())))
 }
 
-async fn place(core: &Core, channel: &str) -> Result<OwnedSemaphorePermit, CallError> {
-    let places = core.settings.integer("core.agent.input_queue").unwrap_or(1);
-    let places = core.places(channel, usize::try_from(places).unwrap_or(1));
-    match tokio::time::timeout(PATIENCE, places.acquire_owned()).await {
+fn weight(input: &Input) -> usize {
+    let media = input.media.iter().map(|media| match &media.source {
+        MediaSource::Inline(bytes) => bytes.len(),
+        MediaSource::Url(text) | MediaSource::Stored(text) => text.len(),
+    });
+    input.payload.text().len() + media.sum::<usize>()
+}
+
+/// A place in the queue of its channel; more than one for an input that is large, so that a full queue is no danger to the
+/// memory of the host.
+async fn place(core: &Core, input: &Input) -> Result<OwnedSemaphorePermit, CallError> {
+    let channel = input.source.as_str();
+    let most = core.settings.integer("core.agent.input_queue").unwrap_or(1);
+    let places = core.places(channel, usize::try_from(most).unwrap_or(1));
+    let wanted = i64::try_from(1 + weight(input) / PLACE_BYTES).unwrap_or(most).min(most);
+    let wanted = u32::try_from(wanted).unwrap_or(1).max(1);
+    match tokio::time::timeout(PATIENCE, places.acquire_many_owned(wanted)).await {
         Ok(Ok(permit)) => Ok(permit),
         _ => {
             tracing::warn!(channel, "an input is turned away: its channel's queue is full");

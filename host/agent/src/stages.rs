@@ -17,6 +17,9 @@ const DATA_KEPT: usize = 256;
 /// The longest such value, in bytes.
 const DATUM_BYTES: usize = 64 << 10;
 
+/// What all of them may take together, in bytes: every handler of every later stage gets them.
+const DATA_BYTES: usize = 512 << 10;
+
 /// How a stage ends what it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
@@ -221,6 +224,11 @@ impl Verdict {
             return Err("the value is too long");
         }
         check_json(&value).map_err(|_| "the value is not JSON, or nested too deep")?;
+        let others = self.turn_data.iter().filter(|(name, _)| *name != key);
+        let bytes = others.map(|(name, value)| name.len() + value.len()).sum::<usize>();
+        if bytes + key.len() + value.len() > DATA_BYTES {
+            return Err("the turn's values take too much room together");
+        }
         if let Some(known) = self.turn_data.iter_mut().find(|(name, _)| *name == key) {
             known.1 = value;
         } else if self.turn_data.len() >= DATA_KEPT {

@@ -50,10 +50,12 @@ pub(crate) enum StreamKind {
     Turn,
     /// A chat connection.
     Chat,
+    /// A connection at a path of a plugin's.
+    Plugin,
 }
 
 impl StreamKind {
-    pub(crate) const ALL: [Self; 3] = [Self::Events, Self::Turn, Self::Chat];
+    pub(crate) const ALL: [Self; 4] = [Self::Events, Self::Turn, Self::Chat, Self::Plugin];
 
     /// The name in metrics.
     pub(crate) fn as_str(self) -> &'static str {
@@ -61,6 +63,7 @@ impl StreamKind {
             Self::Events => "events",
             Self::Turn => "turn",
             Self::Chat => "chat",
+            Self::Plugin => "plugin",
         }
     }
 }
@@ -139,7 +142,9 @@ impl Connections {
         let mut state = self.state();
         if state.streams.iter().sum::<usize>() >= most {
             meters::refused(meters::STREAMS);
-            let detail = format!("{most} streams and chats are open already, which is as many as may be");
+            let detail = format!(
+                "{most} streams, chats and connections of plugins are open already, which is as many as may be"
+            );
             return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail)
                 .hint("close one, or raise the setting core.gateway.streams"));
         }

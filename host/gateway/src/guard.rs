@@ -1,5 +1,7 @@
 //! Who may come in: the checks every request passes before anything else looks at it.
 
+use std::net::IpAddr;
+
 use axum::Extension;
 use axum::extract::{Request, State};
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
@@ -8,9 +10,12 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
+use homeagent_types::ports::WebSocketPath;
+
 use crate::Problem;
 use crate::core::Shared;
 use crate::meters;
+use crate::token;
 
 /// The one path that needs no token.
 pub(crate) const PING: &str = "/api/v1/ping";
@@ -40,23 +45,92 @@ pub(crate) enum Door {
     },
 }
 
+/// Where a connection over TCP comes from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Peer(pub(crate) IpAddr);
+
 pub(crate) async fn check(
     State(core): State<Shared>,
     Extension(door): Extension<Door>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Response {
-    let headers = request.headers();
-    let refused = |reason| move |_: &Problem| meters::refused(reason);
-    let checked = check_size(&request)
-        .inspect_err(refused(meters::SIZE))
-        .and_then(|()| check_host(&core.parts.listen, door, headers).inspect_err(refused(meters::HOST)))
-        .and_then(|()| check_origin(headers).inspect_err(refused(meters::ORIGIN)))
-        .and_then(|()| check_token(&core, door, &request).inspect_err(refused(meters::TOKEN)));
-    match checked {
-        Ok(()) => next.run(request).await,
-        Err(problem) => problem.into_response(),
+    let path = match door {
+        Door::Network => core.parts.keeper.live().and_then(|live| live.listeners.websocket(request.uri().path())),
+        Door::Socket { .. } => None,
+    };
+    let checked = match &path {
+        Some(path) => admit_to_path(&core, path, &request),
+        None => admit(&core, door, &request),
+    };
+    if let Err(problem) = checked {
+        return problem.into_response();
     }
+    if let Some(path) = path {
+        request.extensions_mut().insert(path);
+    }
+    next.run(request).await
+}
+
+/// To the API.
+fn admit(core: &Shared, door: Door, request: &Request) -> Result<(), Problem> {
+    let headers = request.headers();
+    check_size(request).inspect_err(refused(meters::SIZE))?;
+    check_host(&core.parts.listen, door, headers).inspect_err(refused(meters::HOST))?;
+    check_origin(headers).inspect_err(refused(meters::ORIGIN))?;
+    check_token(core, door, request).inspect_err(refused(meters::TOKEN))
+}
+
+/// To a path of a plugin's, which has a secret of its own. Its clients may call this machine what they like, as long as
+/// they bring that; without one they have to be on it, and then a page that a browser was led to must not pass either.
+fn admit_to_path(core: &Shared, path: &WebSocketPath, request: &Request) -> Result<(), Problem> {
+    let headers = request.headers();
+    check_size(request).inspect_err(refused(meters::SIZE))?;
+    check_origin(headers).inspect_err(refused(meters::ORIGIN))?;
+    let secret = path.token.as_deref().map(|key| core.parts.secrets.get(key)).transpose()?.flatten();
+    let Some(secret) = secret else {
+        check_host(&core.parts.listen, Door::Network, headers).inspect_err(refused(meters::HOST))?;
+        return check_near(path, request).inspect_err(refused(meters::TOKEN));
+    };
+    let given = given_token(request);
+    let checked = match given {
+        Some(token) if token::same(&token, secret.expose()) => Ok(()),
+        Some(_) => Err((StatusCode::FORBIDDEN, "the access token is not this one's")),
+        None => Err((StatusCode::UNAUTHORIZED, "the request has no access token")),
+    };
+    let hint = "send \"Authorization: Bearer TOKEN\", or ?access_token=TOKEN, with the token that the plugin was given";
+    checked.map_err(|(status, detail)| Problem::new(status, detail).hint(hint)).inspect_err(refused(meters::TOKEN))
+}
+
+fn refused(reason: &'static str) -> impl Fn(&Problem) {
+    move |_| meters::refused(reason)
+}
+
+/// Whether the client is on this machine.
+fn check_near(path: &WebSocketPath, request: &Request) -> Result<(), Problem> {
+    let near = request.extensions().get::<Peer>().is_some_and(|peer| peer.0.to_canonical().is_loopback());
+    if near {
+        return Ok(());
+    }
+    let detail = "only clients on the daemon's own machine may connect here";
+    Err(Problem::new(StatusCode::UNAUTHORIZED, detail).hint(match &path.token {
+        Some(key) => format!("others may once there is an access token: waiter settings set {key}"),
+        None => format!("the plugin {} has no access token to ask for", path.plugin),
+    }))
+}
+
+/// The token of a request to a plugin's path: in the header, or in the query for clients that can't send one.
+fn given_token(request: &Request) -> Option<String> {
+    let header = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let bearer = header.and_then(|value| value.split_once(' ')).filter(|(scheme, _)| {
+        // `Token` is what some clients of OneBot send.
+        scheme.eq_ignore_ascii_case("bearer") || scheme.eq_ignore_ascii_case("token")
+    });
+    if let Some((_, token)) = bearer {
+        return Some(token.trim().to_owned());
+    }
+    let query = url::form_urlencoded::parse(request.uri().query().unwrap_or_default().as_bytes());
+    query.into_iter().find(|(name, _)| name == "access_token").map(|(_, token)| token.into_owned())
 }
 
 fn check_size(request: &Request) -> Result<(), Problem> {
@@ -86,9 +160,8 @@ fn check_host(listen: &str, door: Door, headers: &HeaderMap) -> Result<(), Probl
     let name = given.host();
     let literal = name.trim_start_matches('[').trim_end_matches(']');
     let bound = listen.rsplit_once(':').map_or(listen, |(host, _)| host);
-    let known = literal.parse::<std::net::IpAddr>().is_ok()
-        || name.eq_ignore_ascii_case("localhost")
-        || name.eq_ignore_ascii_case(bound);
+    let known =
+        literal.parse::<IpAddr>().is_ok() || name.eq_ignore_ascii_case("localhost") || name.eq_ignore_ascii_case(bound);
     if known {
         return Ok(());
     }

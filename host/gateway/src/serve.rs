@@ -19,7 +19,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::Problem;
 use crate::connections::{AllConnections, Connections, Place};
-use crate::guard::{Door, HEADERS_READ};
+use crate::guard::{Door, HEADERS_READ, Peer};
 use crate::meters;
 
 /// How long the head of a request may take to arrive, and how long an idle connection is kept.
@@ -45,7 +45,7 @@ pub(crate) struct House {
 trait Arrivals: Send + Sync + 'static {
     type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
 
-    fn next(&self) -> impl Future<Output = io::Result<(Self::Stream, &Entrance)>> + Send;
+    fn next(&self) -> impl Future<Output = io::Result<(Self::Stream, Option<Peer>, &Entrance)>> + Send;
 }
 
 /// What one kind of client finds.
@@ -78,11 +78,11 @@ struct Network {
 impl Arrivals for Network {
     type Stream = TcpStream;
 
-    async fn next(&self) -> io::Result<(TcpStream, &Entrance)> {
-        let (stream, _) = self.listener.accept().await?;
+    async fn next(&self) -> io::Result<(TcpStream, Option<Peer>, &Entrance)> {
+        let (stream, peer) = self.listener.accept().await?;
         // Small answers and pieces of streams go out at once.
         let _ = stream.set_nodelay(true);
-        Ok((stream, &self.entrance))
+        Ok((stream, Some(Peer(peer.ip())), &self.entrance))
     }
 }
 
@@ -96,10 +96,10 @@ struct Local {
 impl Arrivals for Local {
     type Stream = UnixStream;
 
-    async fn next(&self) -> io::Result<(UnixStream, &Entrance)> {
+    async fn next(&self) -> io::Result<(UnixStream, Option<Peer>, &Entrance)> {
         let (stream, _) = self.listener.accept().await?;
         let entrance = if is_owner(&stream) { &self.owners } else { &self.strangers };
-        Ok((stream, entrance))
+        Ok((stream, None, entrance))
     }
 }
 
@@ -125,18 +125,18 @@ impl House {
         let mut short = false;
         loop {
             let next = async {
-                let (stream, entrance) = arrivals.next().await?;
-                Ok::<_, io::Error>(entrance.place().await.map(|place| (stream, entrance, place)))
+                let (stream, peer, entrance) = arrivals.next().await?;
+                Ok::<_, io::Error>(entrance.place().await.map(|place| (stream, peer, entrance, place)))
             };
             let arrived = tokio::select! {
                 () = self.stopping.cancelled() => return,
                 next = next => next,
             };
             match arrived {
-                Ok(Some((stream, entrance, place))) => {
+                Ok(Some((stream, peer, entrance, place))) => {
                     short = false;
                     let (house, router) = (self.clone(), entrance.router.clone());
-                    self.tasks.spawn(async move { house.connection(stream, router, place).await });
+                    self.tasks.spawn(async move { house.connection(stream, peer, router, place).await });
                 }
                 Ok(None) => {
                     meters::refused(meters::NO_PLACE);
@@ -157,13 +157,16 @@ impl House {
         }
     }
 
-    async fn connection<S>(&self, stream: S, router: Router, place: Place)
+    async fn connection<S>(&self, stream: S, peer: Option<Peer>, router: Router, place: Place)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let place = Arc::new(place);
         let router = TowerToHyperService::new(router);
-        let service = service_fn(|request: hyper::Request<Incoming>| {
+        let service = service_fn(|mut request: hyper::Request<Incoming>| {
+            if let Some(peer) = peer {
+                request.extensions_mut().insert(peer);
+            }
             let begun = place.begin().map(|work| (work, router.call(request)));
             async {
                 let Some((work, answer)) = begun else {

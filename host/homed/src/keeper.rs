@@ -151,14 +151,16 @@ impl Inner {
     }
 
     async fn begin(&self) -> Result<Present, AgentError> {
-        let Stores { settings, secrets, sources, bindings, grants, journal, .. } = self.stores.clone();
+        let Stores { settings, secrets, sources, bindings, grants, data, journal, .. } = self.stores.clone();
         let runtime = Runtime::new(homeagent_runtime::Parts {
             settings: settings.clone(),
             grants,
             secrets: secrets.clone(),
+            data,
             bundled: homeagent_bundle::packages()
                 .map(|package| Bundled { manifest: package.manifest, component: package.component })
                 .collect(),
+            home: self.home.clone(),
             plugins: self.home.join("plugins"),
             cache: self.home.join("cache"),
             compiler: self.compiler.clone(),

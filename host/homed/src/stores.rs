@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use homeagent_journal::Journal;
-use homeagent_settings::{Bindings, Database, Grants, Secrets, Settings, Sources};
+use homeagent_settings::{Bindings, Database, Grants, PluginData, Secrets, Settings, Sources};
 
 use crate::daemon::StartError;
 
@@ -16,6 +16,7 @@ pub(crate) struct Stores {
     pub(crate) sources: Sources,
     pub(crate) bindings: Bindings,
     pub(crate) grants: Grants,
+    pub(crate) data: PluginData,
     pub(crate) journal: Journal,
 }
 
@@ -28,6 +29,7 @@ impl Stores {
             sources: Sources::open(&database)?,
             bindings: Bindings::open(&database)?,
             grants: Grants::open(&database)?,
+            data: PluginData::open(&database)?,
             journal: Journal::open(&database)?,
             secrets,
             database,

@@ -22,7 +22,7 @@ const GREET: &str = r#"{"name":"Ada"}"#;
 
 /// The example in this language, installed and loaded, and the folder it is in; nothing where it is not built.
 async fn greeter(language: &str) -> Option<(House, PathBuf)> {
-    let house = house::with_interpreters(interpreters());
+    let house = house::with_shared_cache(interpreters());
     let folder = match language {
         "rust" => house.install("greeter-rust", "greeter"),
         "c" | "python" => install(&house, &optional(&format!("greeter-{language}"))?),

@@ -23,6 +23,7 @@ use crate::engine::ComponentEngine;
 use crate::grants::GrantTable;
 use crate::instance::{self, InstanceState, Liveness};
 use crate::package::{self, Package, PackageInfo, one_line};
+use crate::processor::Processor;
 use crate::services::Services;
 use crate::slot::core::SlotCore;
 use crate::slot::job::describe_trap;
@@ -64,6 +65,7 @@ impl Loaded {
             uptime_ms: 0,
             granted: Vec::new(),
             missing: Vec::new(),
+            capabilities: Vec::new(),
             tools: Vec::new(),
         }
     }
@@ -137,9 +139,10 @@ impl AdapterShelf {
     ) -> Result<Session, CallError> {
         let memory = self.services.memory(&package.manifest);
         let live = Liveness::default();
-        let mut store = instance::store(&self.engine, core, &self.services, memory, &live);
+        let processor = Processor::new(&self.engine.lane, self.services.budget(&package.manifest));
+        let mut store = instance::store(&self.engine, core, &self.services, memory, &live, &processor);
         let (pre, describing) = (pre.clone(), Arc::clone(core));
-        let task = self.guests.spawn(async move {
+        let task = self.guests.spawn(processor.meter(async move {
             let adapter = pre.instantiate_async(&mut store).await;
             let refusal = store.data_mut().take_refusal();
             let adapter = adapter.map_err(|trap| {
@@ -147,9 +150,9 @@ impl AdapterShelf {
                 describe_trap(&describing, "instantiation", &trap, refusal)
             })?;
             Ok::<_, String>(Box::new(Live { store, adapter }))
-        });
+        }));
         let live = within(task).await?.map_err(CallError::Other)?;
-        Ok(Session { live: Some(live), core: Arc::clone(core), guests: self.guests.clone() })
+        Ok(Session { live: Some(live), core: Arc::clone(core), processor, guests: self.guests.clone() })
     }
 }
 
@@ -180,6 +183,8 @@ struct Session {
     /// Absent while a step runs, and for good once one has failed.
     live: Option<Box<Live>>,
     core: Arc<SlotCore>,
+    /// What its instance uses of a processor; each step has the whole budget.
+    processor: Processor,
     guests: Handle,
 }
 
@@ -196,7 +201,8 @@ macro_rules! step {
             return Err(CallError::Other(format!("the adapter {name} has failed before in this call")));
         };
         let core = Arc::clone(&$session.core);
-        let task = $session.guests.spawn(async move {
+        $session.processor.top_up();
+        let task = $session.guests.spawn($session.processor.meter(async move {
             let called = {
                 let $guest = live.adapter.homeagent_adapter_adapter();
                 let $store = &mut live.store;
@@ -210,7 +216,7 @@ macro_rules! step {
                     Err(describe_trap(&core, concat!("adapter.", $export), &trap, refusal))
                 }
             }
-        });
+        }));
         let (value, live) = match within(task).await {
             Ok(Ok(done)) => done,
             Ok(Err(reason)) => {

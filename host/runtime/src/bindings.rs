@@ -20,7 +20,9 @@ pub mod plugin {
     });
 }
 
-pub use plugin::homeagent::plugin::{bus, inputs, log, registry, settings, sockets, tools, types};
+pub use plugin::homeagent::plugin::{
+    bus, files, inputs, kv, log, process, registry, settings, sockets, timers, tools, types,
+};
 
 macro_rules! little_world {
     ($module:ident, $world:literal $(, $with:literal : $rust:path)*) => {
@@ -44,6 +46,7 @@ little_world!(stage, "stage-plugin");
 little_world!(event, "event-plugin");
 little_world!(channel, "channel-plugin");
 little_world!(snapshot, "snapshot-plugin");
+little_world!(timer, "timer-plugin");
 little_world!(socket, "socket-plugin", "homeagent:plugin/sockets": crate::bindings::sockets);
 
 pub mod script {

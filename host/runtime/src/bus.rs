@@ -120,12 +120,13 @@ mod tests {
     use homeagent_types::{Audience, Principal, Role};
 
     use super::*;
+    use crate::grants::Author;
 
     fn granted() -> GrantTable {
         let folder = tempfile::tempdir().expect("a folder");
         let database = homeagent_settings::Database::open(folder.path().join("db")).expect("a new database");
         let table = GrantTable::new("b".into(), homeagent_settings::Grants::open(&database).expect("new grants"));
-        table.ask([("events".to_owned(), toml::Table::new())].into(), true);
+        table.ask([("events".to_owned(), toml::Table::new())].into(), Author::Bundled);
         table
     }
 

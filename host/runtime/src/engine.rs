@@ -8,8 +8,9 @@ use std::time::Duration;
 use wasmtime::{Config, Engine, EngineWeak, InstanceAllocationStrategy, PoolingAllocationConfig};
 
 use crate::RuntimeError;
+use crate::processor::Lane;
 
-/// How often a guest that computes yields to the others.
+/// How often it is looked at a guest that computes: whether it gives way to others, and whether it may go on.
 const TICK: Duration = Duration::from_millis(5);
 
 /// The most memory a single instance can ever have, whatever its limits say, in bytes.
@@ -24,6 +25,8 @@ pub(crate) struct ComponentEngine {
     pub(crate) engine: Engine,
     /// Changes whenever compiled code of another engine would not run on this one.
     pub(crate) compatibility: Arc<str>,
+    /// Where guests compute that do so for long.
+    pub(crate) lane: Lane,
 }
 
 impl ComponentEngine {
@@ -33,7 +36,7 @@ impl ComponentEngine {
         engine.precompile_compatibility_hash().hash(&mut hash);
         let compatibility = format!("{:016x}", hash.finish()).into();
         start_ticker(engine.weak())?;
-        Ok(Self { engine, compatibility })
+        Ok(Self { engine, compatibility, lane: Lane::new() })
     }
 }
 

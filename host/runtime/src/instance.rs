@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use homeagent_types::CallError;
 use wasmtime::component::{HasData, Linker, ResourceTable};
-use wasmtime::{ResourceLimiter, Store, UpdateDeadline};
+use wasmtime::{ResourceLimiter, Store};
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
 use crate::bindings::plugin::Plugin;
 use crate::engine::{ComponentEngine, LARGEST_MEMORY};
+use crate::processor::Processor;
 use crate::services::Services;
 use crate::slot::core::SlotCore;
 use crate::stdio::GuestOutput;
@@ -62,18 +63,22 @@ pub(crate) struct InstanceState {
 }
 
 impl InstanceState {
-    /// Checks that the instance serves and has a grant.
+    /// Checks that the instance serves, or did: before that nothing it does has an effect.
+    pub(crate) fn has_served(&self) -> Result<(), CallError> {
+        if self.live.get() == Live::Starting { Err(CallError::NotLive) } else { Ok(()) }
+    }
+
+    /// The same, and that it has a grant.
     pub(crate) fn may(&self, capability: &str, attempt: &str) -> Result<(), CallError> {
-        if self.live.get() == Live::Starting {
-            return Err(CallError::NotLive);
-        }
+        self.has_served()?;
         self.slot.allow(capability, attempt)
     }
 
     /// The same for a capability with details: what of it the plugin may use.
     pub(crate) fn granted<W: Want>(&self, attempt: &str) -> Result<W, CallError> {
         self.may(W::CAPABILITY, attempt)?;
-        self.slot.grants.granted().ok_or(CallError::NotLive)
+        // What is granted may have nothing left of what makes it this capability.
+        self.slot.grants.granted().ok_or_else(|| self.slot.denial(W::CAPABILITY, attempt))
     }
 
     /// The same, for what an instance that only ends its calls has no say in any more.
@@ -114,6 +119,7 @@ pub(crate) fn store(
     services: &Arc<Services>,
     memory: usize,
     live: &Liveness,
+    processor: &Processor,
 ) -> Store<InstanceState> {
     let state = InstanceState {
         wasi: confined_wasi(slot),
@@ -124,7 +130,7 @@ pub(crate) fn store(
         live: live.clone(),
     };
     let mut store = Store::new(&engine.engine, state);
-    confine(&mut store, |state| &mut state.limits);
+    confine(&mut store, |state| &mut state.limits, processor.clone());
     store
 }
 
@@ -149,14 +155,17 @@ pub(crate) fn confined_table() -> ResourceTable {
 pub(crate) fn confine<T: 'static>(
     store: &mut Store<T>,
     limits: impl Fn(&mut T) -> &mut StoreLimits + Send + Sync + 'static,
+    processor: Processor,
 ) {
     store.limiter(move |state| limits(state));
     store.set_hostcall_fuel(HANDED_OVER);
     store.set_max_component_handles(HANDLES);
+    // What the engine keeps for calls that wait, streams and sets of what is waited for.
+    if let Some(table) = store.concurrent_resource_table() {
+        table.set_max_capacity(HANDLES);
+    }
     store.set_epoch_deadline(1);
-    // A guest that computes lets others run at each tick. Whether it may go on is decided outside, where dropping the
-    // store ends it.
-    store.epoch_deadline_callback(|_| Ok(UpdateDeadline::YieldCustom(1, Box::pin(tokio::task::yield_now()))));
+    store.epoch_deadline_callback(move |_| processor.tick());
 }
 
 /// Total bytes and elements of a store; wasmtime's own limits are for each memory and table.
@@ -185,7 +194,15 @@ impl ResourceLimiter for StoreLimits {
     fn memory_growing(&mut self, current: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
         let total = self.memory_used.saturating_sub(current).saturating_add(desired);
         if total > self.memory {
-            self.refused = Some(format!("it wanted more than the {} MiB of memory it may have", self.memory >> 20));
+            let (most, whole) = (self.memory >> 20, total.div_ceil(1 << 20));
+            self.refused = Some(if current == 0 {
+                format!(
+                    "it needs {whole} MiB of memory to begin with and may have {most}; core.plugin.memory_mib and \
+                     memory_mib in the [limits] of its plugin.toml say so"
+                )
+            } else {
+                format!("it wanted more than the {most} MiB of memory it may have")
+            });
             return Ok(false);
         }
         self.memory_used = total;

@@ -39,7 +39,10 @@ const MOST_SETTINGS: usize = 256;
 const WIDEST_LINE: usize = 160;
 const TABLES: [&str; 4] = ["plugin", "wants", "limits", "settings"];
 const PLUGIN_KEYS: [&str; 6] = ["name", "version", "component", "script", "kind", "interprets"];
-const LIMIT_KEYS: [&str; 1] = ["memory_mib"];
+const LIMIT_KEYS: [&str; 2] = ["cpu_ms", "memory_mib"];
+/// What a component needs that does nothing: its stack, and its first step.
+const LEAST_MEMORY_MIB: u32 = 2;
+const LEAST_CPU_MS: u32 = 10;
 const SETTING_KEYS: [&str; 9] = ["type", "default", "description", "unit", "min", "max", "in", "choices", "applies"];
 
 /// A checked manifest.
@@ -78,6 +81,19 @@ pub enum Code {
 pub struct Limits {
     /// Linear memory, in MiB.
     pub memory_mib: Option<u32>,
+    /// Processor time that may be used in one go, in milliseconds.
+    pub cpu_ms: Option<u32>,
+}
+
+impl Limits {
+    /// Fails where less is asked for than any component needs.
+    fn check(self) -> Result<(), String> {
+        let asked =
+            [("memory_mib", self.memory_mib, LEAST_MEMORY_MIB, "MiB"), ("cpu_ms", self.cpu_ms, LEAST_CPU_MS, "ms")];
+        let too_little = asked.into_iter().find(|(_, asked, least, _)| asked.is_some_and(|asked| asked < *least));
+        too_little
+            .map_or(Ok(()), |(key, _, least, unit)| Err(format!("[limits] {key} has to be {least} {unit} or more")))
+    }
 }
 
 #[derive(Deserialize)]
@@ -136,6 +152,7 @@ impl Manifest {
             ));
         }
         raw.wants.iter().try_for_each(|(name, details)| crate::wants::check(name, details)).map_err(refuse)?;
+        raw.limits.check().map_err(refuse)?;
         let kind = match raw.plugin.kind {
             RawKind::Plugin => Kind::Plugin,
             RawKind::Adapter => Kind::Adapter,
@@ -152,7 +169,8 @@ impl Manifest {
             check_interpreter(ending, is_plain).map_err(refuse)?;
         }
         let settings = raw.settings.into_iter().map(|(key, table)| declaration(&raw.plugin.name, &key, table));
-        let settings = settings.collect::<Result<_, _>>().map_err(refuse)?;
+        let settings: Vec<Declaration> = settings.collect::<Result<_, _>>().map_err(refuse)?;
+        crate::wants::check_secrets(&raw.plugin.name, &raw.wants, &settings).map_err(refuse)?;
         Ok(Self {
             name: raw.plugin.name,
             version: raw.plugin.version,
@@ -310,6 +328,8 @@ mod tests {
             (GOOD.replace("\"calc\"", "\"Calc!\""), "Calc!"),
             (GOOD.replace("\"calc\"", "\"api\""), "the host's own"),
             (GOOD.replace("memory_mib = 16", "memory_mib = \"16\""), "memory_mib"),
+            (GOOD.replace("memory_mib = 16", "memory_mib = 1"), "memory_mib has to be 2 MiB or more"),
+            (GOOD.replace("memory_mib = 16", "cpu_ms = 1"), "cpu_ms has to be 10 ms or more"),
             (GOOD.replace("component = \"calc.wasm\"", ""), "lacks component"),
             (GOOD.replace("version", "script = \"main.lua\"\nversion"), "both component and script"),
             (GOOD.replace("component = \"calc.wasm\"", "script = \"main\""), "must have an ending"),

@@ -16,6 +16,7 @@ use wasmtime::component::{Component, InstancePre, Linker};
 
 use crate::cache::CodeCache;
 use crate::engine::ComponentEngine;
+use crate::grants::Author;
 use crate::instance::InstanceState;
 use crate::manifest::{self, Code, LARGEST_MANIFEST, Manifest};
 use crate::script::{Interpreter, Script};
@@ -255,6 +256,11 @@ impl PackageInfo {
     /// Whether a package that was read says and holds the same.
     pub(crate) fn is_as(&self, package: &Package) -> bool {
         self.digest == package.digest && self.manifest == package.manifest && self.folder == package.folder
+    }
+
+    /// To whom grants are given that are given to it.
+    pub(crate) fn author(&self) -> Author {
+        if self.bundled { Author::Bundled } else { Author::Owner }
     }
 
     /// Where it lies, as people read it.

@@ -7,6 +7,7 @@ use homeagent_types::stage::{FailurePolicy, Scope};
 use homeagent_types::{Descriptor, Effect, Offer, Offers, ToolDefinition};
 
 use crate::grants::GrantTable;
+use crate::wants::{Listen, WebSocketPath};
 
 /// The registrations of all slots, and the snapshot that the agent works on.
 #[derive(Default)]
@@ -30,7 +31,7 @@ impl Registrations {
     /// Fails, and changes nothing, when it offers a name that another plugin has; the error names both.
     pub(crate) fn put(&self, slot: &str, descriptor: Arc<Descriptor>, grants: GrantTable) -> Result<(), String> {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        check_names(&slots, slot, &descriptor, |capability| grants.allows(capability))?;
+        check_names(&slots, slot, (&descriptor, &grants), |capability| grants.allows(capability))?;
         slots.insert(slot.to_owned(), Registered { descriptor, grants });
         self.publish(&slots);
         Ok(())
@@ -45,14 +46,15 @@ impl Registrations {
     /// Whether [`Registrations::put`] would succeed.
     pub(crate) fn check(&self, slot: &str, descriptor: &Descriptor, grants: &GrantTable) -> Result<(), String> {
         let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        check_names(&slots, slot, descriptor, |capability| grants.allows(capability))
+        check_names(&slots, slot, (descriptor, grants), |capability| grants.allows(capability))
     }
 
     pub(crate) fn replace_tools(&self, slot: &str, tools: Vec<ToolDefinition>) -> Result<(), String> {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(registered) = slots.get(slot) else { return Err("the plugin is not registered".into()) };
         let descriptor = Descriptor { tools, ..(*registered.descriptor).clone() };
-        check_names(&slots, slot, &descriptor, |capability| registered.grants.allows(capability))?;
+        let grants = &registered.grants;
+        check_names(&slots, slot, (&descriptor, grants), |capability| grants.allows(capability))?;
         if let Some(registered) = slots.get_mut(slot) {
             registered.descriptor = Arc::new(descriptor);
         }
@@ -86,7 +88,7 @@ impl Registrations {
         let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         slots.get(slot).map_or(Ok(()), |registered| {
             let may = |capability: &str| capability == granted || registered.grants.allows(capability);
-            check_names(&slots, slot, &registered.descriptor, may)
+            check_names(&slots, slot, (&registered.descriptor, &registered.grants), may)
         })
     }
 
@@ -105,6 +107,16 @@ impl Registrations {
         slots.iter().find(|(_, registered)| holds(registered)).map(|(slot, _)| slot.clone())
     }
 
+    /// The slot that serves this WebSocket path, the listener's name, and what there is to know of the path.
+    pub(crate) fn websocket(&self, path: &str) -> Option<(String, String, WebSocketPath)> {
+        let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        slots.iter().find_map(|(slot, registered)| {
+            let granted = registered.grants.granted::<Listen>()?.websocket;
+            let (listener, it) = granted.into_iter().find(|(_, it)| it.path == path)?;
+            registered.descriptor.listeners.contains(&listener).then(|| (slot.clone(), listener, it))
+        })
+    }
+
     /// The names of the tools a slot offers, granted or not.
     pub(crate) fn tools_of(&self, slot: &str) -> Vec<String> {
         let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
@@ -116,6 +128,13 @@ impl Registrations {
         let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         let known = slots.get(slot).and_then(|it| it.descriptor.tools.iter().find(|known| known.name == tool));
         known.map_or(Effect::World, |tool| tool.effect)
+    }
+
+    /// Whether a tool needs nothing of what its plugin keeps.
+    pub(crate) fn is_stateless(&self, slot: &str, tool: &str) -> bool {
+        let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tools = slots.get(slot).into_iter().flat_map(|it| &it.descriptor.tools);
+        tools.any(|known| known.name == tool && known.stateless)
     }
 
     fn publish(&self, slots: &BTreeMap<String, Registered>) {
@@ -148,9 +167,10 @@ fn owned<T: Clone>(slot: &str, items: &[T]) -> impl Iterator<Item = Offer<T>> {
 fn check_names(
     slots: &BTreeMap<String, Registered>,
     slot: &str,
-    wanted: &Descriptor,
+    (wanted, grants): (&Descriptor, &GrantTable),
     may: impl Fn(&str) -> bool,
 ) -> Result<(), String> {
+    let paths = paths(grants);
     for (other, registered) in slots.iter().filter(|(other, _)| *other != slot) {
         let has = &registered.descriptor;
         let holds = |capability: &str| may(capability) && registered.grants.allows(capability);
@@ -160,10 +180,13 @@ fn check_names(
         let channel = channel.filter(|_| holds("output"));
         let listener = wanted.listeners.iter().find(|listener| has.listeners.contains(listener));
         let listener = listener.filter(|_| holds("listen"));
+        let path = self::paths(&registered.grants).into_iter().find(|path| paths.contains(path));
+        let path = path.filter(|_| holds("listen"));
         let clash = tool
             .map(|tool| ("tool", &tool.name))
             .or_else(|| channel.map(|channel| ("channel", &channel.name)))
-            .or_else(|| listener.map(|listener| ("listener", listener)));
+            .or_else(|| listener.map(|listener| ("listener", listener)))
+            .or_else(|| path.as_ref().map(|path| ("path", path)));
         if let Some((kind, name)) = clash {
             return Err(format!("the {kind} {name} is offered by {other} already, so {slot} can't offer it too"));
         }
@@ -171,11 +194,17 @@ fn check_names(
     Ok(())
 }
 
+/// The paths a plugin asks for.
+fn paths(grants: &GrantTable) -> Vec<String> {
+    grants.asked::<Listen>().unwrap_or_default().websocket.into_values().map(|it| it.path).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use homeagent_types::{ChannelDefinition, OutputCapabilities};
 
     use super::*;
+    use crate::grants::Author;
 
     fn descriptor(name: &str, tool: &str, channel: &str, listener: &str) -> Descriptor {
         Descriptor {
@@ -218,7 +247,7 @@ mod tests {
         let database = homeagent_settings::Database::open(folder.path().join("db")).expect("a new database");
         let stored = homeagent_settings::Grants::open(&database).expect("new grants");
         let table = GrantTable::new(plugin.into(), stored);
-        table.ask(wants(), true);
+        table.ask(wants(), Author::Bundled);
         (folder, table)
     }
 
@@ -226,7 +255,7 @@ mod tests {
     fn a_plugin_that_was_granted_nothing_takes_nobody_s_names() {
         let registrations = Registrations::default();
         let (_one, stranger) = grants("stranger");
-        stranger.ask(wants(), false);
+        stranger.ask(wants(), Author::Owner);
         let (_two, cli) = grants("cli");
         registrations.put("stranger", Arc::new(descriptor("stranger", "add", "cli", "chat")), stranger).expect("free");
         registrations.put("cli", Arc::new(descriptor("cli", "add", "cli", "chat")), cli).expect("still free");
@@ -236,7 +265,7 @@ mod tests {
         }
         registrations.clash("stranger", "events").expect("this grant takes no name");
         let (_three, late) = grants("late");
-        late.ask(wants(), false);
+        late.ask(wants(), Author::Owner);
         registrations.put("late", Arc::new(descriptor("late", "add", "cli", "chat")), late).expect("it gets nothing");
         assert_eq!(registrations.listener("chat").as_deref(), Some("cli"));
     }

@@ -14,8 +14,10 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use homeagent_contract::Kind;
-use homeagent_settings::{Grants, Secrets, Settings};
-use homeagent_types::ports::{Adapters, Connection, Haste, Listeners, Mind, PluginAdmin, PluginStatus, Plugins};
+use homeagent_settings::{Grants, PluginData, Secrets, Settings};
+use homeagent_types::ports::{
+    Adapters, Connection, Haste, Listeners, Mind, PluginAdmin, PluginStatus, Plugins, WebSocketPath,
+};
 use homeagent_types::stage::{Patch, StageContext};
 use homeagent_types::{
     CallError, Cause, MediaSource, Meta, Offers, Output, OutputDelta, Principal, Receipt, ToolOutput,
@@ -30,8 +32,10 @@ use crate::compiler::Compiler;
 use crate::engine::ComponentEngine;
 use crate::grants::GrantTable;
 use crate::instance::{self, InstanceState};
+use crate::local::Local;
 use crate::manifest::{CAPABILITIES, Code, Manifest, is_capability};
 use crate::package::{self, Bundled, Content, Origin, Package, Prepared};
+use crate::process;
 use crate::script::InterpreterShelf;
 use crate::services::Services;
 use crate::slot::core::SlotCore;
@@ -39,6 +43,7 @@ use crate::slot::generation::{Seat, describe};
 use crate::slot::job::{Job, Work};
 use crate::slot::swap::SwapError;
 use crate::slot::{Control, Line, Slot, connection, supervisor};
+use crate::timers::TimerKeeper;
 use crate::{PackageError, RuntimeError};
 
 /// How often deadlines are looked at.
@@ -57,8 +62,12 @@ pub struct Parts {
     pub grants: Grants,
     /// The secrets, to be taken out of what goes outward.
     pub secrets: Secrets,
+    /// What is kept for plugins.
+    pub data: PluginData,
     /// The packages that came with homed.
     pub bundled: Vec<Bundled>,
+    /// The daemon's own folder.
+    pub home: PathBuf,
     /// The folder of installed packages, one folder each.
     pub plugins: PathBuf,
     /// The folder for compiled code.
@@ -99,8 +108,9 @@ struct Inner {
 struct GuestExecutor(Option<tokio::runtime::Runtime>);
 
 impl GuestExecutor {
-    fn new() -> Result<Self, RuntimeError> {
-        let runtime = tokio::runtime::Builder::new_multi_thread().thread_name("guest").enable_all().build();
+    fn new(threads: usize) -> Result<Self, RuntimeError> {
+        let mut executor = tokio::runtime::Builder::new_multi_thread();
+        let runtime = executor.worker_threads(threads).thread_name("guest").enable_all().build();
         runtime.map(|runtime| Self(Some(runtime))).map_err(RuntimeError::Thread)
     }
 
@@ -125,8 +135,11 @@ impl Runtime {
     /// When the engine, a thread or the cache folder can't be had.
     pub fn new(parts: Parts) -> Result<Self, RuntimeError> {
         let engine = ComponentEngine::new()?;
-        let guests = GuestExecutor::new()?;
-        let services = Arc::new(Services::new(parts.settings, parts.grants, parts.secrets));
+        let guests = GuestExecutor::new(engine.lane.threads())?;
+        let host = tokio::runtime::Handle::current();
+        let timers = Arc::new(TimerKeeper::new(parts.data.timers.clone(), host.clone()));
+        let local = Local { data: parts.data, timers: Arc::clone(&timers), home: parts.home.clone(), host };
+        let services = Arc::new(Services::new(parts.settings, parts.grants, parts.secrets, local));
         let adapters = AdapterShelf::new(engine.clone(), Arc::clone(&services), guests.handle());
         let inner = Arc::new(Inner {
             cache: Arc::new(CodeCache::open(parts.cache, parts.compiler.map(Compiler::new))?),
@@ -145,6 +158,9 @@ impl Runtime {
             guests,
         });
         tokio::spawn(watch(Arc::downgrade(&inner)));
+        let told = Arc::downgrade(&inner);
+        tokio::spawn(timers.keep(move || told.upgrade().map(|inner| inner.told_of_timers())));
+        tokio::task::spawn_blocking(move || process::end_those_of(&parts.home));
         Ok(Self { inner })
     }
 
@@ -198,12 +214,15 @@ impl Runtime {
     pub async fn shutdown(&self) {
         // Without waiting for a load that is under way: it may take long, and nothing is left to load for.
         self.inner.ending.store(true, Ordering::Release);
+        self.inner.services.local.timers.close();
         drop(self.inner.watch.lock().unwrap_or_else(PoisonError::into_inner).take());
         let slots = std::mem::take(&mut *self.inner.slots.write().unwrap_or_else(PoisonError::into_inner));
         let stops = slots.into_values().map(|slot| tokio::spawn(async move { stop(&slot).await }));
         for stopped in stops.collect::<Vec<_>>() {
             drop(stopped.await);
         }
+        // Their plugins are gone, so what is left of them is the disk's time.
+        drop(tokio::time::timeout(SHOWN_FIRST, self.inner.services.local.timers.ended()).await);
     }
 }
 
@@ -310,6 +329,13 @@ impl Inner {
 
     fn slot(&self, name: &str) -> Option<Slot> {
         self.slots.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    }
+
+    /// The plugins that can be told of their timers now.
+    fn told_of_timers(&self) -> Vec<Line> {
+        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+        let told = slots.values().filter(|slot| slot.core.grants.allows("timers") && slot.can_be_called());
+        told.map(|slot| Line::clone(slot)).collect()
     }
 
     fn running(&self, name: &str) -> Result<Slot, CallError> {
@@ -481,6 +507,7 @@ impl Inner {
             uptime_ms: 0,
             granted: Vec::new(),
             missing: Vec::new(),
+            capabilities: Vec::new(),
             tools: Vec::new(),
         };
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), status);
@@ -556,8 +583,11 @@ impl Plugins for Runtime {
     async fn call_tool(&self, plugin: &str, name: &str, args: String, cause: Cause) -> Result<ToolOutput, CallError> {
         let slot = self.inner.running(plugin)?;
         slot.core.allow("tools", format!("running its tool {name}"))?;
-        let (name, effect) = (name.to_owned(), self.inner.services.registrations.effect(plugin, name));
-        slot.call(deadline(&cause), |reply| Work::Tool { name, effect, args, cause, reply }).await
+        let registrations = &self.inner.services.registrations;
+        let (effect, is_stateless) = (registrations.effect(plugin, name), registrations.is_stateless(plugin, name));
+        let (name, deadline) = (name.to_owned(), deadline(&cause));
+        let work = |reply| Work::Tool { name, effect, args, cause, reply };
+        if is_stateless { slot.call_afresh(deadline, work).await } else { slot.call(deadline, work).await }
     }
 
     async fn run_stage(&self, plugin: &str, context: StageContext) -> Result<Vec<Patch>, CallError> {
@@ -609,6 +639,12 @@ impl Plugins for Runtime {
 
 #[async_trait]
 impl Listeners for Runtime {
+    fn websocket(&self, path: &str) -> Option<WebSocketPath> {
+        let (plugin, listener, it) = self.inner.services.registrations.websocket(path)?;
+        let token = it.token.map(|key| format!("{}{key}", homeagent_settings::plugin_prefix(&plugin)));
+        Some(WebSocketPath { plugin, listener, token, protocols: it.protocols })
+    }
+
     async fn connect(
         &self,
         listener: &str,

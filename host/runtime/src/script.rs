@@ -198,6 +198,7 @@ impl Interpreter {
             uptime_ms: 0,
             granted: Vec::new(),
             missing: Vec::new(),
+            capabilities: Vec::new(),
             tools: Vec::new(),
         }
     }

@@ -9,7 +9,9 @@ use homeagent_types::ports::Mind;
 use tokio::sync::broadcast;
 
 use crate::bus::Bus;
+use crate::local::Local;
 use crate::manifest::Manifest;
+use crate::processor::Budget;
 use crate::registrations::Registrations;
 
 /// How many changes a slow listener may fall behind.
@@ -23,19 +25,21 @@ pub(crate) struct Services {
     pub(crate) secrets: Secrets,
     pub(crate) registrations: Registrations,
     pub(crate) bus: Bus,
+    pub(crate) local: Local,
     mind: OnceLock<Weak<dyn Mind>>,
     /// Names of plugins whose state changes.
     changes: broadcast::Sender<Arc<str>>,
 }
 
 impl Services {
-    pub(crate) fn new(settings: Settings, grants: Grants, secrets: Secrets) -> Self {
+    pub(crate) fn new(settings: Settings, grants: Grants, secrets: Secrets, local: Local) -> Self {
         Self {
             settings,
             grants,
             secrets,
             registrations: Registrations::default(),
             bus: Bus::default(),
+            local,
             mind: OnceLock::new(),
             changes: broadcast::Sender::new(CHANGES_KEPT),
         }
@@ -56,6 +60,7 @@ impl Services {
     pub(crate) fn changed(&self, plugin: &str) {
         // An error only says that nobody listens.
         let _ = self.changes.send(plugin.into());
+        self.local.timers.wake();
     }
 
     pub(crate) fn subscribe(&self) -> broadcast::Receiver<Arc<str>> {
@@ -73,6 +78,15 @@ impl Services {
         let most = self.number("core.plugin.memory_mib", 64);
         let asked = manifest.limits.memory_mib.map_or(most, u64::from);
         usize::try_from(asked.min(most) << 20).unwrap_or(usize::MAX)
+    }
+
+    /// What an instance of this package may use of a processor: as it asks, and at most as the settings say.
+    pub(crate) fn budget(&self, manifest: &Manifest) -> Budget {
+        let usual = self.milliseconds("core.plugin.cpu_ms", 2_000);
+        let most = self.milliseconds("core.plugin.cpu_most_ms", 30_000).max(usual);
+        let burst = manifest.limits.cpu_ms.map_or(usual, |asked| Duration::from_millis(asked.into()).min(most));
+        let refill = self.number("core.plugin.cpu_percent", 20).min(100);
+        Budget { burst, refill: u32::try_from(refill).unwrap_or(100) }
     }
 
     pub(crate) fn log_lines_per_second(&self) -> u32 {

@@ -17,13 +17,34 @@ const MIGRATIONS: &[&str] = &["CREATE TABLE grants (
 
 /// In the detail of a capability that was taken away.
 const REVOKED: &str = "revoked";
+/// In the detail of one that was given: what of it, and to whom.
+const DETAILS: &str = "details";
+const TO: &str = "to";
+
+/// What the user decided about a capability of a plugin.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Decision {
+    /// They gave it.
+    Given(Arc<Given>),
+    /// They took it away.
+    Taken,
+}
+
+/// What was given, and to whom.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Given {
+    /// What of the capability, as the package asked for it then.
+    pub details: Map<String, Value>,
+    /// Whose package asked for it then; `None` in what was stored before that was kept.
+    pub to: Option<String>,
+}
 
 /// The grants. Clones share them.
 #[derive(Clone)]
 pub struct Grants {
     database: Database,
-    /// (plugin, capability) -> whether it was given. Changed under `writing`, once the disk has it.
-    known: Arc<RwLock<BTreeMap<(String, String), bool>>>,
+    /// (plugin, capability) -> what was decided. Changed under `writing`, once the disk has it.
+    known: Arc<RwLock<BTreeMap<(String, String), Decision>>>,
     writing: Arc<Mutex<()>>,
 }
 
@@ -44,26 +65,26 @@ impl Grants {
             |row| Ok(((row.get(0)?, row.get(1)?), row.get::<_, String>(2).map_err(|error| error.to_string()))),
         )?;
         let known = rows.into_iter().map(|((plugin, capability), detail): ((String, String), _)| {
-            let given = detail.and_then(|detail| is_given(&detail));
-            if let Err(error) = &given {
+            let decision = detail.and_then(|detail| decision(&detail));
+            if let Err(error) = &decision {
                 database.remark(format!(
                     "what is stored about {capability} of the plugin {plugin} is damaged ({error}), so the plugin does \
                      not have it; if it should, give it with: waiter plugin grant {plugin} {capability}"
                 ));
             }
-            ((plugin, capability), given.unwrap_or(false))
+            ((plugin, capability), decision.unwrap_or(Decision::Taken))
         });
         let known = known.collect();
         Ok(Self { database: database.clone(), known: Arc::new(RwLock::new(known)), writing: Arc::default() })
     }
 
-    /// Gives a plugin a capability.
+    /// Gives a plugin a capability, in the place of what it was given of it before.
     ///
     /// # Errors
     ///
     /// What the database answers, and then all is as it was.
-    pub fn grant(&self, plugin: &str, capability: &str) -> Result<(), DatabaseError> {
-        self.decide(plugin, capability, true)
+    pub fn grant(&self, plugin: &str, capability: &str, given: Given) -> Result<(), DatabaseError> {
+        self.decide(plugin, capability, Decision::Given(Arc::new(given)))
     }
 
     /// Takes a capability away. That is kept: [`Grants::decided`] tells it from one that was never given.
@@ -72,7 +93,7 @@ impl Grants {
     ///
     /// As for [`Grants::grant`].
     pub fn revoke(&self, plugin: &str, capability: &str) -> Result<(), DatabaseError> {
-        self.decide(plugin, capability, false)
+        self.decide(plugin, capability, Decision::Taken)
     }
 
     /// Forgets what a plugin was given, as when it is removed. What was taken away stays so: the plugin that came with the
@@ -85,7 +106,8 @@ impl Grants {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let given: Vec<(String, String)> = {
             let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-            known.iter().filter(|((of, _), given)| of == plugin && **given).map(|(key, _)| key.clone()).collect()
+            let of_plugin = known.iter().filter(|((of, _), decision)| of == plugin && **decision != Decision::Taken);
+            of_plugin.map(|(key, _)| key.clone()).collect()
         };
         self.database.write("forgetting grants", |transaction| {
             given.iter().try_for_each(|(plugin, capability)| {
@@ -104,16 +126,15 @@ impl Grants {
 
     /// Whether the user gave a capability or took it away, `None` where they said nothing. Answered from memory.
     #[must_use]
-    pub fn decided(&self, plugin: &str, capability: &str) -> Option<bool> {
+    pub fn decided(&self, plugin: &str, capability: &str) -> Option<Decision> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        known.get(&(plugin.to_owned(), capability.to_owned())).copied()
+        known.get(&(plugin.to_owned(), capability.to_owned())).cloned()
     }
 
-    fn decide(&self, plugin: &str, capability: &str, given: bool) -> Result<(), DatabaseError> {
-        let (doing, detail) = if given {
-            ("granting a capability", json!({}))
-        } else {
-            ("revoking a capability", json!({ REVOKED: true }))
+    fn decide(&self, plugin: &str, capability: &str, decision: Decision) -> Result<(), DatabaseError> {
+        let (doing, detail) = match &decision {
+            Decision::Given(given) => ("granting a capability", json!({ DETAILS: given.details, TO: given.to })),
+            Decision::Taken => ("revoking a capability", json!({ REVOKED: true })),
         };
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         self.database.write(doing, |transaction| {
@@ -124,14 +145,28 @@ impl Grants {
             )
         })?;
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        known.insert((plugin.to_owned(), capability.to_owned()), given);
+        known.insert((plugin.to_owned(), capability.to_owned()), decision);
         drop(known);
-        tracing::info!(plugin, capability, given, "{doing}");
+        tracing::info!(plugin, capability, %detail, "{doing}");
         Ok(())
     }
 }
 
-fn is_given(detail: &str) -> Result<bool, String> {
-    let detail: Map<String, Value> = serde_json::from_str(detail).map_err(|error| error.to_string())?;
-    Ok(!detail.contains_key(REVOKED))
+/// Reads a detail. One that says nothing is of the time when no capability had details and no package was signed.
+fn decision(detail: &str) -> Result<Decision, String> {
+    let mut detail: Map<String, Value> = serde_json::from_str(detail).map_err(|error| error.to_string())?;
+    if detail.contains_key(REVOKED) {
+        return Ok(Decision::Taken);
+    }
+    let details = match detail.remove(DETAILS) {
+        None => Map::new(),
+        Some(Value::Object(details)) => details,
+        Some(_) => return Err(format!("{DETAILS} is no object")),
+    };
+    let to = match detail.remove(TO) {
+        None | Some(Value::Null) => None,
+        Some(Value::String(to)) => Some(to),
+        Some(_) => return Err(format!("{TO} is no text")),
+    };
+    Ok(Decision::Given(Arc::new(Given { details, to })))
 }

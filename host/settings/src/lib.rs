@@ -1,4 +1,5 @@
-//! What the user decided, kept in one SQLite file: settings, secrets, model sources, role bindings and grants.
+//! What the user decided, kept in one SQLite file: settings, secrets, model sources, role bindings and grants; and what
+//! plugins keep.
 //!
 //! [`Database`] is the file itself: other crates keep their own tables in it, each with its own schema version.
 //! Everything else here is a small store over it. All stores are cheap to clone, answer reads from memory, and write
@@ -10,13 +11,18 @@
 mod bindings;
 mod database;
 mod grants;
+mod plugin_data;
 mod registry;
 mod secrets;
 mod sources;
 
 pub use bindings::{BindingError, Bindings, ROLES};
 pub use database::{Database, DatabaseError};
-pub use grants::Grants;
+pub use grants::{Decision, Given, Grants};
+pub use plugin_data::{
+    Change, KeyError, KeyValues, LARGEST_VALUE, LONGEST_KEY, MOST_CHANGES, MOST_KEYS, MOST_LISTED, PluginData,
+    TimerError, TimerRow, TimerStore,
+};
 pub use registry::{
     Applies, Changed, Declaration, DurationUnit, Entry, Fault, Import, ImportError, Kind, Settings, SettingsError,
     core_declarations, is_base_url, nearest, plugin_prefix,

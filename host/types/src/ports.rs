@@ -165,9 +165,26 @@ pub trait Connection: Send + Sync {
     async fn closed(self: Box<Self>, reason: String);
 }
 
+/// A WebSocket path that a plugin serves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WebSocketPath {
+    /// The plugin.
+    pub plugin: String,
+    /// The listener whose connections are made there.
+    pub listener: String,
+    /// The key of the secret that clients have to bring; while it is not set, as where there is none, only clients of this
+    /// machine may connect.
+    pub token: Option<String>,
+    /// Sub-protocols that the plugin speaks, the preferred first.
+    pub protocols: Vec<String>,
+}
+
 /// The listeners that slots asked the host to hold. Implemented by the runtime.
 #[async_trait]
 pub trait Listeners: Send + Sync {
+    /// Who serves this WebSocket path, if anybody does.
+    fn websocket(&self, path: &str) -> Option<WebSocketPath>;
+
     /// Opens a connection on the listener of this name. `attested` is whom the connection vouches for. Fails with
     /// `not-found` when no plugin holds the listener.
     async fn connect(
@@ -208,12 +225,39 @@ pub struct PluginStatus {
     pub last_error: Option<String>,
     /// Milliseconds since the instance began to serve.
     pub uptime_ms: u64,
-    /// Capabilities that the package asks for and the user has granted.
+    /// Capabilities that the package asks for and of which the user has granted something.
     pub granted: Vec<String>,
-    /// Capabilities that the package asks for and the user has not granted.
+    /// Capabilities of which the package asks for more than the user has granted.
     pub missing: Vec<String>,
+    /// All capabilities that the package asks for, with what it asks for and what it has.
+    pub capabilities: Vec<CapabilityStatus>,
     /// Names of the tools it offers.
     pub tools: Vec<String>,
+}
+
+/// A capability that a package asks for.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, ToSchema)]
+pub struct CapabilityStatus {
+    /// The capability.
+    pub name: String,
+    /// `granted`; `partly`, where it asks for more than was granted; `missing`; `revoked`.
+    pub state: String,
+    /// What the package asks for: the details of its table in `plugin.toml`.
+    #[schema(value_type = Object)]
+    pub asked: serde_json::Map<String, serde_json::Value>,
+    /// What it has of that; `null` when it has nothing.
+    #[schema(value_type = Option<Object>)]
+    pub granted: Option<serde_json::Map<String, serde_json::Value>>,
+    /// Why it has less than it asks for, where there is more to say than that it was not granted.
+    pub reason: Option<String>,
+}
+
+impl CapabilityStatus {
+    /// Whether the package asks for more than it has.
+    #[must_use]
+    pub fn is_missing(&self) -> bool {
+        self.state != "granted"
+    }
 }
 
 /// Where packages are looked for.

@@ -174,7 +174,11 @@ pub enum Plugin {
         /// The plugin
         name: String,
         /// The capability, such as `http`
-        capability: String,
+        #[arg(required_unless_present = "all", conflicts_with = "all")]
+        capability: Option<String>,
+        /// Everything that it asks for now
+        #[arg(long)]
+        all: bool,
     },
     /// Take a capability from a plugin
     Revoke {

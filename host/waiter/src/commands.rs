@@ -190,9 +190,10 @@ impl Desk {
             Plugin::Pack { folder, output } => return self.pack_plugin(&folder, output),
             Plugin::Load { name } => format!("{}/load", part(&name)),
             Plugin::Unload { name } => format!("{}/unload", part(&name)),
-            Plugin::Grant { name, capability } => {
+            Plugin::Grant { name, capability: Some(capability), .. } => {
                 format!("{}/grant/{}", part(&name), part(&capability))
             }
+            Plugin::Grant { name, capability: None, .. } => return self.grant_all(&name).await,
             Plugin::Revoke { name, capability } => {
                 format!("{}/revoke/{}", part(&name), part(&capability))
             }
@@ -313,6 +314,21 @@ impl Desk {
                 self.answer(&answer, |answer| show::settings::imported(answer, dry_run))
             }
         }
+    }
+
+    /// Gives a plugin everything that it asks for, one after the other.
+    async fn grant_all(&self, name: &str) -> Result<u8, Failure> {
+        let plugins = self.client.get("plugins").await?;
+        let all: Vec<Value> = read(&plugins)?;
+        let Some(plugin) = all.into_iter().find(|plugin| plugin["name"] == name) else {
+            return Err(Failure::Failed(format!("there is no plugin \"{name}\"")));
+        };
+        let mut answer = plugin.to_string();
+        for capability in plugin["missing"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+            let path = format!("plugins/{}/grant/{}", part(name), part(capability));
+            answer = self.client.post(&path, "").await?;
+        }
+        self.answer(&answer, show::plugins::one)
     }
 
     async fn export_settings(&self, file: Option<PathBuf>, all: bool) -> Result<u8, Failure> {

@@ -7,7 +7,9 @@ mod chat;
 mod events;
 mod metrics;
 mod offers;
+mod paths;
 mod plugins;
+mod relay;
 mod runs;
 mod settings;
 mod sources;
@@ -29,13 +31,13 @@ use crate::{guard, meters};
 
 /// The API, as TCP serves it.
 pub(crate) fn api(core: &Shared) -> Router {
-    finish(described(OpenApi::default()).0, core)
+    finish(described(OpenApi::default()).0.fallback(paths::serve), core)
 }
 
 /// The API and what only the unix socket has.
 pub(crate) fn api_and_channels(core: &Shared) -> Router {
     let (router, _) = described(OpenApi::default());
-    finish(router.route("/channels/chat", get(channel::chat)), core)
+    finish(router.route("/channels/chat", get(channel::chat)).fallback(unknown), core)
 }
 
 /// The operations and, put into `frame`, their description. Both come from the one list below.
@@ -85,14 +87,13 @@ fn operations() -> Vec<UtoipaMethodRouter<Shared>> {
 
 fn finish(router: Router<Shared>, core: &Shared) -> Router {
     router
-        .fallback(unknown)
         .method_not_allowed_fallback(wrong_method)
         .layer(from_fn_with_state(core.clone(), guard::check))
         .layer(from_fn(meters::count))
         .with_state(core.clone())
 }
 
-async fn unknown(request: Request) -> Problem {
+pub(crate) async fn unknown(request: Request) -> Problem {
     Problem::not_found(format!("there is nothing at {}", request.uri().path()))
 }
 

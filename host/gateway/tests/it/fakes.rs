@@ -14,8 +14,8 @@ use homeagent_types::model::{
     ModelRequest, Rehearsed, StreamEvent, ToolCallDelta, Usage,
 };
 use homeagent_types::ports::{
-    AdapterSession, Adapters, Connection, Frame, Haste, Listeners, PluginAdmin, PluginFolder, PluginFolders,
-    PluginStatus, Removed, ToPeer,
+    AdapterSession, Adapters, CapabilityStatus, Connection, Frame, Haste, Listeners, PluginAdmin, PluginFolder,
+    PluginFolders, PluginStatus, Removed, ToPeer, WebSocketPath,
 };
 use homeagent_types::{CallError, Cause, Denial, Effect, Meta, Principal, Role, Shown, ToolDefinition, ToolOutput};
 use tokio::sync::{Notify, broadcast, mpsc, oneshot};
@@ -220,8 +220,28 @@ fn plugin(name: &str) -> PluginStatus {
         last_error: None,
         uptime_ms: 1000,
         granted: Vec::new(),
-        missing: if live { Vec::new() } else { vec!["listen".into()] },
+        missing: if live { Vec::new() } else { vec!["http".into(), "listen".into()] },
+        capabilities: if live { Vec::new() } else { vec![partly(), capability("listen", "missing")] },
         tools: if live { vec!["calc".into()] } else { Vec::new() },
+    }
+}
+
+fn capability(name: &str, state: &str) -> CapabilityStatus {
+    CapabilityStatus {
+        name: name.into(),
+        state: state.into(),
+        asked: serde_json::Map::new(),
+        granted: None,
+        reason: None,
+    }
+}
+
+fn partly() -> CapabilityStatus {
+    let hosts = |hosts: &[&str]| serde_json::Map::from_iter([("hosts".to_owned(), hosts.into())]);
+    CapabilityStatus {
+        asked: hosts(&["api.example.com", "evil.example"]),
+        granted: Some(hosts(&["api.example.com"])),
+        ..capability("http", "partly")
     }
 }
 
@@ -401,6 +421,10 @@ impl FakeListeners {
 
 #[async_trait]
 impl Listeners for FakeListeners {
+    fn websocket(&self, _path: &str) -> Option<WebSocketPath> {
+        None
+    }
+
     async fn connect(
         &self,
         listener: &str,

@@ -14,6 +14,8 @@ const LONGEST_NAME: usize = 64;
 const LONGEST_TOPIC: usize = 256;
 /// The longest text about a plugin, a tool or a channel, in bytes: most of them stand in every prompt.
 const LONGEST_TEXT: usize = 4 << 10;
+/// The longest schema of a tool, in bytes.
+const LONGEST_SCHEMA: usize = 64 << 10;
 /// What the host's own tools for a channel are called: this, the channel's name, and for one of them [`HELP`].
 const SEND: &str = "output_send__";
 const HELP: &str = "_help";
@@ -140,6 +142,8 @@ pub(crate) fn checked_descriptor(name: &str, given: types::Descriptor) -> Result
         }
     }
     check_text("summary", &given.summary)?;
+    check_text("version", &given.version)?;
+    check_meta(&given.meta)?;
     if let Some(topic) = given.events.iter().find(|topic| topic.len() > LONGEST_TOPIC) {
         return Err(format!("it listens for a topic of {} bytes; {LONGEST_TOPIC} are the most", topic.len()));
     }
@@ -164,6 +168,15 @@ pub(crate) fn checked_descriptor(name: &str, given: types::Descriptor) -> Result
 fn check_text(what: &str, text: &str) -> Result<(), String> {
     if text.len() > LONGEST_TEXT {
         return Err(format!("its {what} has {} bytes; {LONGEST_TEXT} are the most", text.len()));
+    }
+    Ok(())
+}
+
+/// Additions are as long as other texts, all of one thing together.
+fn check_meta(meta: &[(String, String)]) -> Result<(), String> {
+    let size = meta.iter().map(|(key, value)| key.len() + value.len()).sum::<usize>();
+    if size > LONGEST_TEXT {
+        return Err(format!("its meta has {size} bytes; {LONGEST_TEXT} are the most"));
     }
     Ok(())
 }
@@ -193,6 +206,12 @@ fn tool(given: types::ToolDefinition) -> Result<host::ToolDefinition, String> {
         return Err(format!("the name of its tool {} must not begin with {SEND}: the host's own tools do", given.name));
     }
     check_text(&format!("description of the tool {}", given.name), &given.description)?;
+    if given.parameters.len() > LONGEST_SCHEMA {
+        let (name, size) = (&given.name, given.parameters.len());
+        return Err(format!("the schema of its tool {name} has {size} bytes; {LONGEST_SCHEMA} are the most"));
+    }
+    check_text("cleaner", given.cleaner.as_deref().unwrap_or_default())?;
+    check_meta(&given.meta)?;
     let parameters: serde_json::Value = serde_json::from_str(&given.parameters)
         .map_err(|error| format!("the schema of its tool {} is not JSON: {error}", given.name))?;
     if !parameters.is_object() {

@@ -13,6 +13,8 @@ struct Handover {
     slot: String,
     attested: Option<Principal>,
     submission: Submission,
+    /// Its place among what the plugin has under way.
+    _room: tokio::sync::OwnedSemaphorePermit,
 }
 
 fn check<T>(
@@ -28,12 +30,13 @@ fn check<T>(
         if size > LARGEST_INPUT {
             return Err(CallError::Invalid(format!("an input has at most {LARGEST_INPUT} bytes; this one has {size}")));
         }
+        let room = state.slot.carry(size)?;
         let attested = match submission.connection {
             Some(connection) => state.slot.sockets.attested(connection),
             None => None,
         };
         let slot = state.slot.name.clone();
-        Ok(Handover { mind: state.services.mind()?, slot, attested, submission })
+        Ok(Handover { mind: state.services.mind()?, slot, attested, submission, _room: room })
     })
 }
 

@@ -22,7 +22,8 @@ impl<T: Send + 'static> tools::HostWithStore<T> for HostData {
             // A plugin that calls itself through others runs out of places, not the host out of memory.
             let place =
                 std::sync::Arc::clone(&state.slot.calls_out).try_acquire_owned().map_err(|_| CallError::Busy)?;
-            Ok::<_, CallError>((state.services.mind()?, state.slot.name.clone(), cause, place))
+            let room = state.slot.carry(name.len() + args.len())?;
+            Ok::<_, CallError>((state.services.mind()?, state.slot.name.clone(), cause, (place, room)))
         })?;
         let _place = place;
         Ok(mind.call_tool(&slot, &name, args, cause).await?.into())

@@ -26,6 +26,8 @@ impl Inner {
         let ended = match slot {
             Some(slot) => {
                 stop(&slot).await;
+                // What follows finds the plugin's things as it left them.
+                slot.core.disk.end().await;
                 Some(slot.status())
             }
             None => self.adapters.unload(name).or_else(|| self.interpreters.unload(name)),
@@ -90,6 +92,7 @@ impl PluginAdmin for Runtime {
         self.inner.services.registrations.clash(name, capability).map_err(CallError::Invalid)?;
         grants.grant(capability).await?;
         self.inner.services.registrations.refresh();
+        self.inner.services.local.timers.wake();
         Ok(())
     }
 

@@ -9,6 +9,7 @@ use homeagent_types::ports::{Haste, PluginStatus, Removed};
 
 use super::{Inner, refused};
 use crate::PackageError;
+use crate::files::scratch_folder;
 use crate::package::{self, Origin};
 
 /// Folders that an installation makes beside the packages. They begin with a dot, so that nobody takes them for packages.
@@ -138,7 +139,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Ends an installed plugin and deletes its package and its grants.
+    /// Ends an installed plugin and deletes its package, its grants, and what it kept.
     pub(super) async fn remove(&self, name: &str) -> Result<Removed, CallError> {
         self.folder_of(name)?;
         let _turn = self.interrupt(name).await;
@@ -160,6 +161,7 @@ impl Inner {
         let forgotten = tokio::task::spawn_blocking(move || grants.forget(&plugin)).await;
         let forgotten = forgotten.map_err(|lost| CallError::Other(lost.to_string()))?;
         forgotten.map_err(|error| CallError::NotStored(error.to_string()))?;
+        self.forget_kept(name).await?;
         if let Some(folder) = &folder {
             // First out of its place, at once, so that half of it is never found there.
             let removed = Beside::Removed.of(folder);
@@ -178,6 +180,20 @@ impl Inner {
         };
         self.services.changed(name);
         Ok(Removed { removed: name.to_owned(), bundled })
+    }
+}
+
+impl Inner {
+    /// Deletes what a plugin kept.
+    async fn forget_kept(&self, name: &str) -> Result<(), CallError> {
+        let local = &self.services.local;
+        let (data, folder, plugin) = (local.data.clone(), scratch_folder(&local.home, name), name.to_owned());
+        let forgotten = tokio::task::spawn_blocking(move || {
+            data.forget(&plugin).map_err(|error| CallError::NotStored(error.to_string()))?;
+            delete(&folder).map_err(|error| not_written(&folder, &error))
+        });
+        forgotten.await.map_err(|lost| CallError::Other(lost.to_string()))??;
+        local.timers.forget(name).await
     }
 }
 

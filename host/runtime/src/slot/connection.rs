@@ -9,6 +9,7 @@ use homeagent_types::{CallError, Meta, Principal};
 use tokio::sync::{Mutex, mpsc};
 
 use super::Line;
+use super::core::SlotCore;
 use super::job::Work;
 use super::sockets::FromSlot;
 use crate::host::LARGEST_FRAME;
@@ -25,6 +26,7 @@ enum FromPeer {
 
 /// What the transport holds.
 pub(crate) struct HeldConnection {
+    answers: Answers,
     to_slot: mpsc::Sender<FromPeer>,
     from_slot: Mutex<FromSlot>,
     given_up: Arc<OnceLock<String>>,
@@ -34,9 +36,22 @@ pub(crate) struct HeldConnection {
 pub(crate) fn open(slot: Line, listener: &str, attested: Option<Principal>, meta: Meta) -> HeldConnection {
     let (id, from_slot) = slot.core.sockets.add(listener, attested, meta);
     let (to_slot, frames) = mpsc::channel(WAITING);
+    let core = Arc::clone(&slot.core);
     tokio::spawn(pump(slot, id, frames));
     let given_up = from_slot.given_up();
-    HeldConnection { to_slot, from_slot: Mutex::new(from_slot), given_up }
+    HeldConnection { answers: Answers { slot: core, id }, to_slot, from_slot: Mutex::new(from_slot), given_up }
+}
+
+/// The transport's hold on the requests whose answers it may bring.
+struct Answers {
+    slot: Arc<SlotCore>,
+    id: u64,
+}
+
+impl Drop for Answers {
+    fn drop(&mut self) {
+        self.slot.sockets.expect_nothing(self.id);
+    }
 }
 
 #[async_trait]
@@ -48,6 +63,8 @@ impl Connection for HeldConnection {
                 "a frame has at most {LARGEST_FRAME} bytes; this one has {length}"
             )));
         }
+        // An answer does not wait behind frames whose handler may be the one who asked.
+        let Some(frame) = self.answers.slot.sockets.answered(self.answers.id, frame) else { return Ok(()) };
         match self.to_slot.send_timeout(FromPeer::Frame(frame), STUCK).await {
             Ok(()) => Ok(()),
             Err(mpsc::error::SendTimeoutError::Timeout(_)) => Err(CallError::Busy),
@@ -64,9 +81,10 @@ impl Connection for HeldConnection {
     }
 
     async fn closed(self: Box<Self>, reason: String) {
-        let Self { to_slot, from_slot, .. } = *self;
-        // First, so that a handler that waits to send something here does not wait for us.
+        let Self { answers, to_slot, from_slot, .. } = *self;
+        // First, so that a handler that waits to send something here, or for an answer, does not wait for us.
         drop(from_slot);
+        drop(answers);
         drop(to_slot.send(FromPeer::Closed(reason)).await);
     }
 }

@@ -7,11 +7,12 @@ use std::time::Instant;
 
 use homeagent_settings::Secrets;
 use homeagent_types::{CallError, Cause, Denial};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tracing::Level;
 use wasmtime::component::GuestTaskId;
 
+use super::disk::DiskShare;
 use super::job::Verdict;
 use super::sockets::Sockets;
 use crate::grants::GrantTable;
@@ -31,6 +32,10 @@ const LONGEST_LAST_WORDS: usize = 1_000;
 /// A longer line of a guest's log is cut, in bytes.
 const LONGEST_LINE: usize = 4096;
 
+/// What a plugin may have under way through the host at one time, in KiB: inputs on their way into the journal, frames on
+/// their way to peers that are slow, arguments of tools.
+const IN_TRANSIT: usize = 16 << 10;
+
 /// Calls of tools that a plugin may have under way through the host at one time.
 const CALLS_OUT: usize = 64;
 
@@ -43,6 +48,11 @@ pub(crate) struct SlotCore {
     pub(crate) meters: SlotMeters,
     /// A place for each call that the plugin makes through the host.
     pub(crate) calls_out: Arc<Semaphore>,
+    /// A place for each KiB that it hands over in calls which wait.
+    in_transit: Arc<Semaphore>,
+    pub(crate) disk: DiskShare,
+    /// How many programs of the plugin's run.
+    pub(crate) programs: AtomicU64,
     running: Mutex<HashMap<u64, Running>>,
     /// Changes whenever a job ends; drains wait on it.
     ended: watch::Sender<u64>,
@@ -95,6 +105,9 @@ impl SlotCore {
             sockets: Sockets::default(),
             calls: AtomicU64::new(0),
             calls_out: Arc::new(Semaphore::new(CALLS_OUT)),
+            in_transit: Arc::new(Semaphore::new(IN_TRANSIT)),
+            disk: DiskShare::default(),
+            programs: AtomicU64::new(0),
             running: Mutex::default(),
             ended: watch::Sender::new(0),
             next_job: AtomicU64::new(1),
@@ -109,6 +122,13 @@ impl SlotCore {
             killers: Mutex::default(),
             secrets: services.secrets.clone(),
         }
+    }
+
+    /// Room for what the plugin hands over in a call that may wait, until what is returned is dropped. `busy` where it has
+    /// too much under way: what waits is in the host's memory, not in its own.
+    pub(crate) fn carry(&self, bytes: usize) -> Result<OwnedSemaphorePermit, CallError> {
+        let kib = u32::try_from(bytes / 1024 + 1).unwrap_or(u32::MAX);
+        Arc::clone(&self.in_transit).try_acquire_many_owned(kib).map_err(|_| CallError::Busy)
     }
 
     /// From now on [`SlotCore::kill`] ends this generation.
@@ -128,6 +148,14 @@ impl SlotCore {
         }
     }
 
+    /// Ends every instance of the slot.
+    pub(crate) fn kill_all(&self, reason: &str) {
+        for killer in lock(&self.killers).values_mut() {
+            killer.reason.get_or_insert_with(|| reason.to_owned());
+            killer.token.cancel();
+        }
+    }
+
     pub(crate) fn kill_reason(&self, generation: u64) -> Option<String> {
         lock(&self.killers).get(&generation)?.reason.clone()
     }
@@ -138,11 +166,13 @@ impl SlotCore {
 
     /// Checks a capability at the moment of a call.
     pub(crate) fn allow(&self, capability: &str, attempt: impl Into<String>) -> Result<(), CallError> {
-        if self.grants.allows(capability) {
-            return Ok(());
-        }
+        if self.grants.allows(capability) { Ok(()) } else { Err(self.denial(capability, attempt)) }
+    }
+
+    /// What a plugin is told that lacks a grant.
+    pub(crate) fn denial(&self, capability: &str, attempt: impl Into<String>) -> CallError {
         let remedy = format!("the owner can allow it: waiter plugin grant {} {capability}", self.name);
-        Err(CallError::Denied(Denial { capability: capability.to_owned(), attempt: attempt.into(), remedy }))
+        CallError::Denied(Denial { capability: capability.to_owned(), attempt: attempt.into(), remedy })
     }
 
     /// Marks a cause as handed to this slot: the chain grows by the slot, unless it has come back here too often.
@@ -247,6 +277,19 @@ impl SlotCore {
         lock(&self.last_error).clone()
     }
 
+    /// Tells the owner what the plugin was refused: in the log, within the plugin's rate, and as its last failure. Says it
+    /// again, for the guest.
+    pub(crate) fn refused(&self, attempt: &str, error: CallError) -> CallError {
+        self.told(&format!("{attempt} was refused: {error}"));
+        error
+    }
+
+    /// Tells the owner a sentence about the plugin: in the log, within the plugin's rate, and as its last failure.
+    pub(crate) fn told(&self, sentence: &str) {
+        self.log(Level::WARN, sentence);
+        self.note_error(sentence);
+    }
+
     /// Writes a line of the guest's into the log, within its rate.
     pub(crate) fn log(&self, level: Level, line: &str) {
         {
@@ -324,9 +367,11 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use std::io;
 
-    use homeagent_settings::{Database, Grants, Settings};
+    use homeagent_settings::{Database, Grants, PluginData, Settings};
 
     use super::*;
+    use crate::local::Local;
+    use crate::timers::TimerKeeper;
 
     /// What was written into the log.
     #[derive(Clone, Default)]
@@ -343,15 +388,22 @@ mod tests {
         }
     }
 
-    #[test]
-    fn lines_that_were_dropped_at_the_end_of_an_instance_are_counted_in_the_log() {
+    #[tokio::test]
+    async fn lines_that_were_dropped_at_the_end_of_an_instance_are_counted_in_the_log() {
         let folder = tempfile::tempdir().expect("a folder");
         let database = Database::open(folder.path().join("db")).expect("a new database");
         let secrets = Secrets::open(&database, folder.path()).expect("new secrets");
         let settings = Settings::open(&database, &secrets).expect("new settings");
         settings.set("core.plugin.log_lines_per_second", 1).expect("a valid number");
         let grants = Grants::open(&database).expect("new grants");
-        let services = Services::new(settings, grants.clone(), secrets);
+        let data = PluginData::open(&database).expect("nothing is kept yet");
+        let local = Local {
+            timers: Arc::new(TimerKeeper::new(data.timers.clone(), tokio::runtime::Handle::current())),
+            data,
+            home: folder.path().to_owned(),
+            host: tokio::runtime::Handle::current(),
+        };
+        let services = Services::new(settings, grants.clone(), secrets, local);
         let core = SlotCore::new("loud".into(), GrantTable::new("loud".into(), grants), &services);
         let written = Written::default();
         let writer = written.clone();

@@ -9,6 +9,7 @@ use crate::bindings::plugin::exports::homeagent::plugin::lifecycle;
 use crate::bindings::snapshot::exports::homeagent::plugin::snapshot;
 use crate::bindings::socket::exports::homeagent::plugin::socket_handler;
 use crate::bindings::stage::exports::homeagent::plugin::stage_handler;
+use crate::bindings::timer::exports::homeagent::plugin::timer_handler;
 use crate::bindings::tool::exports::homeagent::plugin::tool_provider;
 use crate::instance::InstanceState;
 
@@ -21,6 +22,7 @@ pub(crate) struct ExportIndices {
     events: Option<event_handler::GuestIndices>,
     channel: Option<channel::GuestIndices>,
     sockets: Option<socket_handler::GuestIndices>,
+    timers: Option<timer_handler::GuestIndices>,
     snapshot: Option<snapshot::GuestIndices>,
 }
 
@@ -32,6 +34,7 @@ pub(crate) struct Exports {
     pub(crate) events: Option<event_handler::Guest>,
     pub(crate) channel: Option<channel::Guest>,
     pub(crate) sockets: Option<socket_handler::Guest>,
+    pub(crate) timers: Option<timer_handler::Guest>,
     pub(crate) snapshot: Option<snapshot::Guest>,
 }
 
@@ -45,6 +48,7 @@ impl ExportIndices {
             events: event_handler::GuestIndices::new(pre).ok(),
             channel: channel::GuestIndices::new(pre).ok(),
             sockets: socket_handler::GuestIndices::new(pre).ok(),
+            timers: timer_handler::GuestIndices::new(pre).ok(),
             snapshot: snapshot::GuestIndices::new(pre).ok(),
         })
     }
@@ -57,6 +61,7 @@ impl ExportIndices {
             events: self.events.as_ref().map(|it| it.load(&mut *store, instance)).transpose()?,
             channel: self.channel.as_ref().map(|it| it.load(&mut *store, instance)).transpose()?,
             sockets: self.sockets.as_ref().map(|it| it.load(&mut *store, instance)).transpose()?,
+            timers: self.timers.as_ref().map(|it| it.load(&mut *store, instance)).transpose()?,
             snapshot: self.snapshot.as_ref().map(|it| it.load(&mut *store, instance)).transpose()?,
         })
     }

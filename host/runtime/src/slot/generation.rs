@@ -17,6 +17,7 @@ use crate::engine::ComponentEngine;
 use crate::instance::{self, InstanceState, Live, Liveness};
 use crate::manifest::Manifest;
 use crate::package::{Prepared, one_line};
+use crate::processor::Processor;
 use crate::services::Services;
 
 /// How long `stop` may take.
@@ -42,6 +43,11 @@ impl Seat {
     /// How long an instance may take for each of its first steps: `describe`, `start` with `self-check`, `activated`.
     fn patience(&self) -> Duration {
         self.services.milliseconds("core.plugin.start_timeout_ms", 10_000)
+    }
+
+    /// The account of an instance of this package.
+    fn processor(&self, manifest: &Manifest) -> Processor {
+        Processor::new(&self.engine.lane, self.services.budget(manifest))
     }
 }
 
@@ -93,11 +99,13 @@ impl Generation {
         let (orders, orders_rx) = Orders::channel();
         let (exit_tx, exit) = oneshot::channel();
         let patience = seat.patience();
+        let processor = seat.processor(&prepared.package.manifest);
         let life = Life {
             seat: seat.clone(),
             prepared: Arc::clone(prepared),
             number,
             memory: seat.services.memory(&prepared.package.manifest),
+            processor: processor.clone(),
             retire: retire.clone(),
             live: Liveness::default(),
         };
@@ -112,7 +120,7 @@ impl Generation {
                 () = killed.cancelled() => {
                     Exit::Failed(core.kill_reason(number).unwrap_or_else(|| "it was dropped".into()))
                 }
-                exit = life.run(ready_tx, orders_rx) => exit,
+                exit = processor.meter(life.run(ready_tx, orders_rx)) => exit,
             };
             core.is_over(number);
             drop(exit_tx.send(exit));
@@ -167,6 +175,8 @@ struct Life {
     number: u64,
     /// What the instance may have, in bytes.
     memory: usize,
+    /// What it uses of a processor.
+    processor: Processor,
     retire: CancellationToken,
     live: Liveness,
 }
@@ -175,7 +185,7 @@ impl Life {
     async fn run(self, ready: oneshot::Sender<Result<(), String>>, mut orders: mpsc::UnboundedReceiver<Order>) -> Exit {
         let Seat { engine, core, services, .. } = &self.seat;
         core.forget_last_words();
-        let mut store = instance::store(engine, core, services, self.memory, &self.live);
+        let mut store = instance::store(engine, core, services, self.memory, &self.live, &self.processor);
         let exports = match self.instantiate(&mut store).await {
             Ok(exports) => Arc::new(exports),
             Err(error) => {
@@ -264,6 +274,7 @@ impl Life {
                     continue;
                 }
             };
+            self.processor.top_up();
             // An answer that nobody waits for any more is nobody's loss.
             match order {
                 Some(Order::Load(state, reply)) => {
@@ -293,6 +304,7 @@ impl Life {
         self.live.set(Live::Draining);
         drop(jobs);
         core.idle(self.number).await;
+        self.processor.top_up();
         phase.set("lifecycle.stop");
         // A guest that does not end by itself is dropped all the same.
         drop(tokio::time::timeout(STOP, exports.lifecycle.call_stop(accessor)).await);
@@ -378,15 +390,26 @@ impl Life {
     }
 
     fn workplace(&self, exports: &Arc<Exports>) -> Workplace {
-        let services = &self.seat.services;
-        let most = services.number("core.plugin.output_bytes", 1 << 20);
-        Workplace {
-            slot: Arc::clone(&self.seat.core),
-            exports: Arc::clone(exports),
-            generation: self.number,
-            grace: services.milliseconds("core.plugin.grace_ms", 2_000),
-            largest_output: usize::try_from(most).unwrap_or(usize::MAX),
-        }
+        workplace(&self.seat.core, &self.seat.services, exports, self.number, &self.processor)
+    }
+}
+
+/// The terms on which an instance runs calls, as the settings are now.
+pub(crate) fn workplace(
+    slot: &Arc<SlotCore>,
+    services: &Services,
+    exports: &Arc<Exports>,
+    generation: u64,
+    processor: &Processor,
+) -> Workplace {
+    let most = services.number("core.plugin.output_bytes", 1 << 20);
+    Workplace {
+        slot: Arc::clone(slot),
+        exports: Arc::clone(exports),
+        generation,
+        processor: processor.clone(),
+        grace: services.milliseconds("core.plugin.grace_ms", 2_000),
+        largest_output: usize::try_from(most).unwrap_or(usize::MAX),
     }
 }
 
@@ -430,10 +453,14 @@ pub(crate) async fn describe(
     let (pre, indices) = (pre.clone(), indices.clone());
     let guests = seat.guests.clone();
     let (memory, patience) = (seat.services.memory(manifest), seat.patience());
-    let asked = async move {
+    let processor = seat.processor(manifest);
+    let account = processor.clone();
+    let asked = processor.meter(async move {
         let live = Liveness::default();
-        let mut store = instance::store(&seat.engine, &seat.core, &seat.services, memory, &live);
-        let instance = pre.instantiate_async(&mut store).await.map_err(|error| one_line(&error))?;
+        let mut store = instance::store(&seat.engine, &seat.core, &seat.services, memory, &live, &account);
+        let instance = pre.instantiate_async(&mut store).await;
+        let refusal = store.data_mut().take_refusal();
+        let instance = instance.map_err(|trap| describe_trap(&seat.core, "instantiation", &trap, refusal))?;
         let exports = indices.load(&mut store, &instance).map_err(|error| one_line(&error))?;
         let described = exports.lifecycle.call_describe(&mut store).await;
         let refusal = store.data_mut().take_refusal();
@@ -443,7 +470,7 @@ pub(crate) async fn describe(
             Some(words) => Err(format!("it {words}")),
             None => Ok(descriptor),
         }
-    };
+    });
     // Dropped with the time-out, and the instance with it.
     let task = tokio_util::task::AbortOnDropHandle::new(guests.spawn(asked));
     match tokio::time::timeout(patience, task).await {

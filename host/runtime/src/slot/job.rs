@@ -14,14 +14,17 @@ use wasmtime::component::{Accessor, AccessorTask, ComponentNamedList, Lift, Lowe
 
 use super::core::{JobGuard, Running, SlotCore};
 use super::exports::Exports;
+use super::weight::Weigh;
 use crate::bindings::channel::exports::homeagent::plugin::channel;
 use crate::bindings::event::exports::homeagent::plugin::event_handler;
 use crate::bindings::socket::exports::homeagent::plugin::socket_handler;
 use crate::bindings::stage::exports::homeagent::plugin::stage_handler;
+use crate::bindings::timer::exports::homeagent::plugin::timer_handler;
 use crate::bindings::{sockets, types};
 use crate::bus::Event;
 use crate::convert;
 use crate::instance::InstanceState;
+use crate::processor::Processor;
 
 /// A guest's longer words about an error are cut, in bytes.
 const LONGEST_ERROR: usize = 4096;
@@ -59,6 +62,7 @@ pub(crate) enum Work {
     Deliver { output: Box<Output>, cause: Cause, reply: Reply<Receipt> },
     Show { deltas: Vec<OutputDelta>, reply: Reply<()> },
     Event { event: Box<Event>, reply: Reply<()> },
+    Timer { firing: Box<timer_handler::Firing>, cause: Cause, reply: Reply<()> },
     Open { connection: u64, reply: Reply<()> },
     Frames { connection: u64, frames: Vec<Frame>, reply: Reply<()> },
     Closed { connection: u64, reason: String, reply: Reply<()> },
@@ -73,6 +77,7 @@ impl Work {
             Work::Deliver { .. } => "channel.deliver",
             Work::Show { .. } => "channel.show",
             Work::Event { .. } => "event-handler.on-event",
+            Work::Timer { .. } => "timer-handler.on-timer",
             Work::Open { .. } => "socket-handler.on-open",
             Work::Frames { .. } => "socket-handler.on-frames",
             Work::Closed { .. } => "socket-handler.on-close",
@@ -91,7 +96,7 @@ impl Work {
 
     fn cause_mut(&mut self) -> Option<&mut Cause> {
         match self {
-            Work::Tool { cause, .. } | Work::Deliver { cause, .. } => Some(cause),
+            Work::Tool { cause, .. } | Work::Deliver { cause, .. } | Work::Timer { cause, .. } => Some(cause),
             Work::Stage { context, .. } => Some(&mut context.cause),
             Work::Event { event, .. } => Some(&mut event.cause),
             _ => None,
@@ -106,13 +111,14 @@ impl Work {
             Work::Deliver { reply, .. } => reply.is_closed(),
             Work::Show { reply, .. }
             | Work::Event { reply, .. }
+            | Work::Timer { reply, .. }
             | Work::Open { reply, .. }
             | Work::Frames { reply, .. }
             | Work::Closed { reply, .. } => reply.is_closed(),
         }
     }
 
-    fn refuse(self, error: CallError) {
+    pub(crate) fn refuse(self, error: CallError) {
         // The caller may have left; then nobody misses the answer.
         match self {
             Work::Tool { reply, .. } => drop(reply.send(Err(error))),
@@ -120,6 +126,7 @@ impl Work {
             Work::Deliver { reply, .. } => drop(reply.send(Err(error))),
             Work::Show { reply, .. }
             | Work::Event { reply, .. }
+            | Work::Timer { reply, .. }
             | Work::Open { reply, .. }
             | Work::Frames { reply, .. }
             | Work::Closed { reply, .. } => drop(reply.send(Err(error))),
@@ -132,6 +139,7 @@ pub(crate) struct Workplace {
     pub(crate) slot: Arc<SlotCore>,
     pub(crate) exports: Arc<Exports>,
     pub(crate) generation: u64,
+    pub(crate) processor: Processor,
     pub(crate) grace: Duration,
     pub(crate) largest_output: usize,
 }
@@ -143,6 +151,7 @@ impl Workplace {
         if job.work.abandoned() || job.deadline <= Instant::now() {
             return None;
         }
+        let is_own = job.work.cause_mut().is_some_and(|cause| cause.chain.contains(&self.slot.name));
         if let Some(cause) = job.work.cause_mut()
             && let Err(error) = self.slot.enter(cause, job.id)
         {
@@ -159,7 +168,10 @@ impl Workplace {
             verdict: Arc::clone(&job.verdict),
         };
         let guard = self.slot.begin(job.id, running);
-        Some(JobTask { job, place: self, _guard: guard })
+        if !is_own {
+            self.processor.top_up();
+        }
+        Some(JobTask { job, place: self, is_own, _guard: guard })
     }
 }
 
@@ -167,13 +179,26 @@ impl Workplace {
 pub(crate) struct JobTask {
     job: Job,
     place: Workplace,
+    /// The plugin asked for it itself, if through others; so it is no reason to let it compute for longer.
+    is_own: bool,
     _guard: JobGuard,
 }
 
 impl AccessorTask<InstanceState> for JobTask {
     /// A trap does not come back here: it ends the whole `run_concurrent`, and [`SlotCore::blame`] finds the call.
     async fn run(self, accessor: &Accessor<InstanceState>) -> wasmtime::Result<()> {
-        let JobTask { job, place, _guard } = self;
+        let (processor, is_own) = (self.place.processor.clone(), self.is_own);
+        self.call(accessor).await?;
+        if !is_own {
+            processor.top_up();
+        }
+        Ok(())
+    }
+}
+
+impl JobTask {
+    async fn call(self, accessor: &Accessor<InstanceState>) -> wasmtime::Result<()> {
+        let JobTask { job, place, _guard, .. } = self;
         let Workplace { slot, exports, generation, largest_output, .. } = place;
         job.verdict.begun.store(true, Ordering::Release);
         let call = Call { accessor, slot: &slot, job: job.id, export: job.work.export(), largest_output };
@@ -214,6 +239,10 @@ impl AccessorTask<InstanceState> for JobTask {
             },
             Work::Event { event, reply } => match &exports.events {
                 Some(it) => call.acknowledge(reply, call.run(it.func_on_event(), (guest_event(*event),))).await,
+                None => call.missing(reply),
+            },
+            Work::Timer { firing, cause, reply } => match &exports.timers {
+                Some(it) => call.acknowledge(reply, call.run(it.func_on_timer(), (*firing, cause.into()))).await,
                 None => call.missing(reply),
             },
             Work::Open { connection, reply } => match (&exports.sockets, slot.sockets.tell(connection, generation)) {
@@ -331,50 +360,6 @@ pub(crate) fn describe_trap(slot: &SlotCore, export: &str, trap: &wasmtime::Erro
     let cause = refusal.unwrap_or_else(|| trap.root_cause().to_string());
     let words = if words.is_empty() { String::new() } else { format!(" ({words})") };
     format!("the plugin {} failed in {export}: {cause}{words}", slot.name)
-}
-
-/// How many bytes an answer brings into the host.
-trait Weigh {
-    fn weight(&self) -> usize;
-}
-
-impl Weigh for types::ToolOutput {
-    fn weight(&self) -> usize {
-        let media = self.media.iter().map(|media| match &media.source {
-            types::MediaSource::Inline(bytes) => bytes.len(),
-            types::MediaSource::Url(text) | types::MediaSource::Stored(text) => text.len(),
-        });
-        self.value.len() + media.sum::<usize>() + meta_weight(&self.meta)
-    }
-}
-
-impl Weigh for Vec<stage_handler::Patch> {
-    fn weight(&self) -> usize {
-        use stage_handler::Patch;
-        let patch = |patch: &Patch| match patch {
-            Patch::SetText(text)
-            | Patch::AddSystem(text)
-            | Patch::DropCall(text)
-            | Patch::Refuse(text)
-            | Patch::Respond(text)
-            | Patch::Other(text) => text.len(),
-            Patch::SetArgs(set) => set.arguments.len(),
-            Patch::Redirect(to) => to.tool.len() + to.arguments.len(),
-            Patch::SetResult(output) => output.weight(),
-            Patch::PutData(datum) => datum.key.len() + datum.value.len(),
-        };
-        self.iter().map(|it| patch(it) + size_of::<Patch>()).sum()
-    }
-}
-
-impl Weigh for channel::Receipt {
-    fn weight(&self) -> usize {
-        self.platform_id.as_ref().map_or(0, String::len) + meta_weight(&self.meta)
-    }
-}
-
-fn meta_weight(meta: &[(String, String)]) -> usize {
-    meta.iter().map(|(key, value)| key.len() + value.len()).sum()
 }
 
 /// A result must be JSON that others can read; what is not becomes an error of the tool's.

@@ -5,7 +5,9 @@
 
 pub(crate) mod connection;
 pub(crate) mod core;
+mod disk;
 pub(crate) mod exports;
+mod fresh;
 pub(crate) mod generation;
 pub(crate) mod job;
 mod orders;
@@ -14,6 +16,7 @@ mod show;
 pub(crate) mod sockets;
 pub(crate) mod supervisor;
 pub(crate) mod swap;
+mod weight;
 
 use std::ops::Deref;
 use std::sync::atomic::Ordering;
@@ -21,17 +24,22 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use homeagent_types::CallError;
-use homeagent_types::ports::{Haste, PluginStatus};
+use homeagent_types::ports::{CapabilityStatus, Haste, PluginStatus};
 use tokio::sync::{mpsc, oneshot};
 use tracing::Instrument as _;
 
 pub(crate) use self::core::lock;
 use self::core::{Overdue, SlotCore};
+use self::fresh::FreshInstances;
 use self::job::{Job, Reply, Verdict, Work};
 use self::show::ShowQueue;
 use self::swap::SwapError;
+use self::weight::Weigh;
 use crate::package::{PackageInfo, Prepared};
 use crate::services::Services;
+
+/// The most that is handed to a guest in one call, in bytes.
+const HANDED_IN: usize = 4 << 20;
 
 /// What the supervisor is asked to do.
 pub(crate) enum Control {
@@ -65,7 +73,8 @@ impl Phase {
 pub(crate) struct SlotState {
     pub(crate) phase: Phase,
     pub(crate) reason: Option<String>,
-    pub(crate) package: PackageInfo,
+    /// The code that serves, or is to.
+    pub(crate) prepared: Arc<Prepared>,
     pub(crate) summary: String,
     pub(crate) since: Instant,
     pub(crate) restarts: u64,
@@ -93,6 +102,7 @@ pub(crate) struct Line {
     pub(crate) state: Arc<Mutex<SlotState>>,
     services: Arc<Services>,
     jobs: mpsc::Sender<Job>,
+    fresh: FreshInstances,
     show: Arc<ShowQueue>,
 }
 
@@ -108,30 +118,69 @@ async fn answered<T>(answer: oneshot::Receiver<T>, verdict: &Verdict) -> Option<
 impl Line {
     /// Runs one job. The caller has its answer at the deadline at the latest.
     pub(crate) async fn call<T>(&self, deadline: Instant, work: impl FnOnce(Reply<T>) -> Work) -> Result<T, CallError> {
+        self.call_judged(deadline, Verdict::default(), work).await
+    }
+
+    /// The same for a caller who wants to know whether an instance has begun it.
+    pub(crate) async fn call_judged<T>(
+        &self,
+        deadline: Instant,
+        verdict: Verdict,
+        work: impl FnOnce(Reply<T>) -> Work,
+    ) -> Result<T, CallError> {
+        let queue = async |job: Job| match tokio::time::timeout_at(deadline.into(), self.jobs.send(job)).await {
+            Err(_) => Err(CallError::Busy),
+            Ok(Err(_)) => Err(CallError::NotFound(format!("the plugin {} has been unloaded", self.core.name))),
+            Ok(Ok(())) => Ok(()),
+        };
+        self.exchange(deadline, verdict, work, queue).await
+    }
+
+    /// The same on an instance of its own, for a tool that needs nothing of what the plugin keeps.
+    pub(crate) async fn call_afresh<T>(
+        &self,
+        deadline: Instant,
+        work: impl FnOnce(Reply<T>) -> Work,
+    ) -> Result<T, CallError> {
+        let prepared = Arc::clone(&lock(&self.state).prepared);
+        let hand_over = async |job| self.fresh.begin(prepared, job).await;
+        self.exchange(deadline, Verdict::default(), work, hand_over).await
+    }
+
+    /// Hands a job over and waits for its answer, keeping what the handing over returned for as long.
+    async fn exchange<T, K>(
+        &self,
+        deadline: Instant,
+        verdict: Verdict,
+        work: impl FnOnce(Reply<T>) -> Work,
+        hand_over: impl AsyncFnOnce(Job) -> Result<K, CallError>,
+    ) -> Result<T, CallError> {
         self.check()?;
         self.core.calls.fetch_add(1, Ordering::Relaxed);
         let (reply, answer) = oneshot::channel();
         let work = work(reply);
         let (export, repeatable) = (work.export(), work.may_be_repeated());
+        // Many at one time would fill the plugin's memory, and a guest that lacks memory traps.
+        let weight = work.weight();
+        if weight > HANDED_IN {
+            let reason = format!("a call hands over at most {HANDED_IN} bytes; this one of {export} has {weight}");
+            return Err(CallError::Invalid(reason));
+        }
         let span = tracing::debug_span!("call", plugin = self.core.name, export);
-        let verdict = Verdict::default();
         let job = Job { id: self.core.next_job(), deadline, work, verdict: Arc::clone(&verdict) };
         let exchange = async {
-            match tokio::time::timeout_at(deadline.into(), self.jobs.send(job)).await {
-                Err(_) => Err(CallError::Busy),
-                Ok(Err(_)) => Err(CallError::NotFound(format!("the plugin {} has been unloaded", self.core.name))),
-                Ok(Ok(())) => match tokio::time::timeout_at(deadline.into(), answered(answer, &verdict)).await {
-                    Err(_) => Err(CallError::Timeout),
-                    Ok(None) => match verdict.reason.get() {
-                        Some(reason) => Err(CallError::Other(reason.clone())),
-                        None if !repeatable && verdict.begun.load(Ordering::Acquire) => Err(CallError::Other(format!(
-                            "the plugin {} was lost or replaced in {export}; it is not known whether it was done",
-                            self.core.name
-                        ))),
-                        None => self.check().and(Err(CallError::Retryable)),
-                    },
-                    Ok(Some(outcome)) => outcome,
+            let _kept = hand_over(job).await?;
+            match tokio::time::timeout_at(deadline.into(), answered(answer, &verdict)).await {
+                Err(_) => Err(CallError::Timeout),
+                Ok(None) => match verdict.reason.get() {
+                    Some(reason) => Err(CallError::Other(reason.clone())),
+                    None if !repeatable && verdict.begun.load(Ordering::Acquire) => Err(CallError::Other(format!(
+                        "the plugin {} was lost or replaced in {export}; it is not known whether it was done",
+                        self.core.name
+                    ))),
+                    None => self.check().and(Err(CallError::Retryable)),
                 },
+                Ok(Some(outcome)) => outcome,
             }
         };
         let outcome = exchange.instrument(span).await;
@@ -179,22 +228,32 @@ impl Line {
 
     /// What runs in it.
     pub(crate) fn package(&self) -> PackageInfo {
-        lock(&self.state).package.clone()
+        lock(&self.state).prepared.package.clone()
+    }
+
+    /// Whether it takes calls, if perhaps a little later.
+    pub(crate) fn can_be_called(&self) -> bool {
+        self.check().is_ok()
     }
 
     pub(crate) fn status(&self) -> PluginStatus {
-        let (granted, missing) = self.core.grants.split();
+        let capabilities = self.core.grants.status();
+        let names = |fits: fn(&CapabilityStatus) -> bool| {
+            capabilities.iter().filter(|it| fits(it)).map(|it| it.name.clone()).collect()
+        };
+        let (granted, missing) = (names(|it| it.granted.is_some()), names(CapabilityStatus::is_missing));
         let state = lock(&self.state);
+        let package = &state.prepared.package;
         let serving = state.phase == Phase::Live;
         PluginStatus {
             name: self.core.name.clone(),
-            version: state.package.manifest.version.clone(),
+            version: package.manifest.version.clone(),
             summary: state.summary.clone(),
-            origin: if state.package.bundled { "bundled" } else { "installed" }.to_owned(),
-            folder: state.package.place(),
+            origin: if package.bundled { "bundled" } else { "installed" }.to_owned(),
+            folder: package.place(),
             state: state.phase.name().to_owned(),
             reason: state.reason.clone(),
-            digest: state.package.digest.clone(),
+            digest: package.digest.clone(),
             restarts: state.restarts,
             calls: self.core.calls.load(Ordering::Relaxed),
             waiting: self.jobs.max_capacity().saturating_sub(self.jobs.capacity()),
@@ -202,6 +261,7 @@ impl Line {
             uptime_ms: if serving { u64::try_from(state.since.elapsed().as_millis()).unwrap_or(u64::MAX) } else { 0 },
             granted,
             missing,
+            capabilities,
             tools: self.services.registrations.tools_of(&self.core.name),
         }
     }

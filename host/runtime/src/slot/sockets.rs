@@ -7,13 +7,16 @@ use std::time::Duration;
 
 use homeagent_types::ports::{Frame, ToPeer};
 use homeagent_types::{CallError, Meta, Principal};
-use tokio::sync::mpsc;
-use tokio::sync::mpsc::error::SendTimeoutError;
+use serde_json::Value;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use super::core::lock;
 
 /// Frames on the way to a peer that does not read; beyond it a sender waits.
 const OUTGOING: usize = 256;
+
+/// The same in KiB.
+const OUTGOING_KIB: usize = 8 << 10;
 
 /// How long a sender waits for a peer that does not read.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -27,25 +30,53 @@ pub(crate) struct Sockets {
 
 struct Entry {
     about: ConnectionInfo,
-    to_peer: mpsc::Sender<ToPeer>,
+    to_peer: mpsc::Sender<Outgoing>,
+    /// A place for each KiB on the way.
+    room: Arc<Semaphore>,
     /// Why it was given up, for its other side.
     given_up: Arc<OnceLock<String>>,
     /// The generation that has been told of the connection.
     told: u64,
     /// The one that had been told before it.
     told_before: u64,
+    /// Requests whose answers have not come.
+    expected: Vec<Expected>,
+}
+
+/// Somebody waits for the frame that has this value at this JSON pointer.
+struct Expected {
+    pointer: String,
+    value: String,
+    answer: oneshot::Sender<Frame>,
+}
+
+impl Expected {
+    fn is(&self, frame: &Value) -> bool {
+        match frame.pointer(&self.pointer) {
+            Some(Value::String(text)) => *text == self.value,
+            Some(Value::Number(number)) => number.to_string() == self.value,
+            _ => false,
+        }
+    }
+}
+
+/// Something on its way.
+struct Outgoing {
+    what: ToPeer,
+    /// Its places, until it is taken.
+    _room: Option<OwnedSemaphorePermit>,
 }
 
 /// What the slot sends a connection's other side.
 pub(crate) struct FromSlot {
-    frames: mpsc::Receiver<ToPeer>,
+    frames: mpsc::Receiver<Outgoing>,
     given_up: Arc<OnceLock<String>>,
 }
 
 impl FromSlot {
     /// The next thing; `None` when the slot is gone. Cancel-safe.
     pub(crate) async fn next(&mut self) -> Option<ToPeer> {
-        let next = self.frames.recv().await;
+        let next = self.frames.recv().await.map(|outgoing| outgoing.what);
         next.or_else(|| self.given_up.get().cloned().map(ToPeer::GivenUp))
     }
 
@@ -72,7 +103,9 @@ impl Sockets {
         let about = ConnectionInfo { id, listener: listener.to_owned(), attested, meta, resumed: false };
         let given_up = Arc::default();
         let from_slot = FromSlot { frames, given_up: Arc::clone(&given_up) };
-        lock(&self.open).insert(id, Entry { about, to_peer, given_up, told: 0, told_before: 0 });
+        let room = Arc::new(Semaphore::new(OUTGOING_KIB));
+        let entry = Entry { about, to_peer, room, given_up, told: 0, told_before: 0, expected: Vec::new() };
+        lock(&self.open).insert(id, entry);
         (id, from_slot)
     }
 
@@ -113,12 +146,21 @@ impl Sockets {
     }
 
     pub(crate) async fn send(&self, id: u64, frame: Frame) -> Result<(), CallError> {
-        let to_peer = lock(&self.open).get(&id).map(|entry| entry.to_peer.clone());
-        let to_peer = to_peer.ok_or_else(|| gone(id))?;
-        match to_peer.send_timeout(ToPeer::Frame(frame), PATIENCE).await {
-            Ok(()) => Ok(()),
-            Err(SendTimeoutError::Closed(_)) => Err(gone(id)),
-            Err(SendTimeoutError::Timeout(_)) => {
+        let peer = lock(&self.open).get(&id).map(|entry| (entry.to_peer.clone(), Arc::clone(&entry.room)));
+        let (to_peer, room) = peer.ok_or_else(|| gone(id))?;
+        let length = match &frame {
+            Frame::Text(text) => text.len(),
+            Frame::Binary(bytes) => bytes.len(),
+        };
+        let kib = u32::try_from(length / 1024 + 1).unwrap_or(u32::MAX);
+        let sent = async {
+            let room = room.acquire_many_owned(kib).await.ok()?;
+            to_peer.send(Outgoing { what: ToPeer::Frame(frame), _room: Some(room) }).await.ok()
+        };
+        match tokio::time::timeout(PATIENCE, sent).await {
+            Ok(Some(())) => Ok(()),
+            Ok(None) => Err(gone(id)),
+            Err(_) => {
                 // Waiting on would hold up everybody else whom the plugin serves.
                 self.give_up(id, "what was sent here was not read in time");
                 Err(CallError::Other(format!("connection {id} is closed: its other side does not read")))
@@ -126,10 +168,56 @@ impl Sockets {
         }
     }
 
+    /// Waits for the frame of a connection that has this value at this JSON pointer. Nothing comes when the connection
+    /// goes before it.
+    pub(crate) fn expect(
+        &self,
+        id: u64,
+        pointer: String,
+        value: String,
+    ) -> Result<impl Future<Output = Option<Frame>> + Send + use<>, CallError> {
+        if !pointer.starts_with('/') {
+            return Err(CallError::Invalid(format!(
+                "{pointer:?} is not a JSON pointer to a part: it begins with a slash"
+            )));
+        }
+        let (answer, answered) = oneshot::channel();
+        let mut open = lock(&self.open);
+        let entry = open.get_mut(&id).ok_or_else(|| gone(id))?;
+        entry.expected.retain(|expected| !expected.answer.is_closed());
+        if entry.expected.iter().any(|expected| (&expected.pointer, &expected.value) == (&pointer, &value)) {
+            return Err(CallError::Invalid(format!("somebody waits for {value:?} at {pointer} already")));
+        }
+        entry.expected.push(Expected { pointer, value, answer });
+        Ok(async move { answered.await.ok() })
+    }
+
+    /// No answer will come any more: its other side is gone.
+    pub(crate) fn expect_nothing(&self, id: u64) {
+        if let Some(entry) = lock(&self.open).get_mut(&id) {
+            entry.expected.clear();
+        }
+    }
+
+    /// Hands a frame to whoever waits for it; it comes back where nobody does.
+    pub(crate) fn answered(&self, id: u64, frame: Frame) -> Option<Frame> {
+        let Frame::Text(text) = &frame else { return Some(frame) };
+        if lock(&self.open).get(&id).is_none_or(|entry| entry.expected.is_empty()) {
+            return Some(frame);
+        }
+        // Outside the lock: a frame may be long.
+        let Ok(read) = serde_json::from_str::<Value>(text) else { return Some(frame) };
+        let mut open = lock(&self.open);
+        let Some(entry) = open.get_mut(&id) else { return Some(frame) };
+        let Some(at) = entry.expected.iter().position(|expected| expected.is(&read)) else { return Some(frame) };
+        // Who has given up waiting is not there for the frame, which is then like any other.
+        entry.expected.swap_remove(at).answer.send(frame).err()
+    }
+
     pub(crate) fn close(&self, id: u64, reason: String) -> Result<(), CallError> {
         let entry = lock(&self.open).remove(&id).ok_or_else(|| gone(id))?;
         // A full queue means a peer that does not read; dropping the sender closes the connection all the same.
-        if entry.to_peer.try_send(ToPeer::Close(reason.clone())).is_err() {
+        if entry.to_peer.try_send(Outgoing { what: ToPeer::Close(reason.clone()), _room: None }).is_err() {
             let _ = entry.given_up.set(reason);
         }
         Ok(())

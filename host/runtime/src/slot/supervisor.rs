@@ -8,6 +8,7 @@ use homeagent_types::Descriptor;
 use tokio::sync::{mpsc, oneshot};
 
 use super::core::{SlotCore, lock};
+use super::fresh::FreshInstances;
 use super::generation::{Exit, Generation, Seat};
 use super::job::{Job, Work};
 use super::probation::Probation;
@@ -37,14 +38,15 @@ pub(crate) async fn start(seat: Seat, prepared: Arc<Prepared>, jobs: mpsc::Sende
     let state = Arc::new(Mutex::new(SlotState {
         phase: Phase::Live,
         reason: None,
-        package: prepared.package.clone(),
+        prepared: Arc::clone(&prepared),
         summary: prepared.descriptor.summary.clone(),
         since: Instant::now(),
         restarts: 0,
     }));
     let show = Arc::new(ShowQueue::new(services.secrets.clone()));
     let core = Arc::clone(&seat.core);
-    let line = Line { core, state: Arc::clone(&state), services, jobs, show: Arc::clone(&show) };
+    let fresh = FreshInstances::new(&seat);
+    let line = Line { core, state: Arc::clone(&state), services, jobs, fresh, show: Arc::clone(&show) };
     let pumps = tokio_util::task::AbortOnDropHandle::new(tokio::spawn(pump(line.clone(), show, events)));
     let supervisor = Supervisor {
         seat,
@@ -70,7 +72,7 @@ pub(super) fn register(
     package: &PackageInfo,
     descriptor: &Arc<Descriptor>,
 ) -> Result<Arc<EventQueue>, String> {
-    let before = core.grants.ask(package.manifest.wants.clone(), package.bundled);
+    let before = core.grants.ask(package.manifest.wants.clone(), package.author());
     if let Err(clash) = services.registrations.put(&core.name, Arc::clone(descriptor), core.grants.clone()) {
         core.grants.ask_again(before);
         return Err(clash);
@@ -121,7 +123,7 @@ impl Supervisor {
     /// Says that the slot serves.
     pub(super) fn serves_now(&mut self) {
         let mut state = lock(&self.state);
-        state.package = self.prepared.package.clone();
+        state.prepared = Arc::clone(&self.prepared);
         state.summary.clone_from(&self.prepared.descriptor.summary);
         (state.phase, state.reason, state.since) = (Phase::Live, self.remark.clone(), Instant::now());
     }
@@ -267,6 +269,7 @@ impl Supervisor {
             generation.retire();
             drain(generation, Arc::clone(core), DRAIN).await;
         }
+        core.kill_all(&format!("the plugin {} has been unloaded", core.name));
         core.sockets.close_all();
         // Whoever still waits in the queue learns that it is gone.
         self.seat.jobs.lock().await.close();

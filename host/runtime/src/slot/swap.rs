@@ -92,7 +92,8 @@ impl Supervisor {
         let state_bytes = closed.state.as_ref().map_or(0, Vec::len);
         let (plugin, version) = (&self.seat.core.name, &prepared.package.manifest.version);
         tracing::info!(plugin, version, generation = number, state_bytes, closed_us, "new code serves");
-        self.settle(prepared, next, closed);
+        let patience = patience(haste, closed.gave_up);
+        self.settle(prepared, next, closed, patience);
         Ok(())
     }
 
@@ -216,13 +217,11 @@ impl Supervisor {
         serves
     }
 
-    /// The new instance serves; the old one is let go.
-    fn settle(&mut self, prepared: Arc<Prepared>, next: Generation, closed: Closed) {
+    /// The new instance serves; the old one is let go, at the latest when its calls had so long to end.
+    fn settle(&mut self, prepared: Arc<Prepared>, next: Generation, closed: Closed, patience: Duration) {
         let good = Arc::clone(&self.prepared);
         if let Some(old) = self.current.replace(next) {
             old.retire();
-            // Its callers were told that nothing comes of their calls; what it still did the new one would not know.
-            let patience = if closed.gave_up { Duration::ZERO } else { DRAIN };
             tokio::spawn(drain(old, Arc::clone(&self.seat.core), patience));
             self.probation = Some(Probation::after(self.probation.take(), good, closed.state));
         } else {
@@ -249,6 +248,15 @@ impl Supervisor {
         }
         error
     }
+}
+
+/// How long the calls of an instance that was replaced may still take.
+fn patience(haste: Haste, gave_up: bool) -> Duration {
+    if gave_up {
+        // Its callers were told that nothing comes of their calls; what it still did the new one would not know.
+        return Duration::ZERO;
+    }
+    haste.wait.map_or(DRAIN, |wait| wait.max(DRAIN))
 }
 
 /// Hands a state to an instance that does not serve yet.
@@ -290,4 +298,17 @@ fn busy(name: &str, calls: usize, paused: bool, wait: Duration) -> String {
         "{name} is busy: {calls} still under way after {seconds} s, so what ran runs on. Try again, wait longer (waiter \
          plugin reload {name} --wait SECONDS), or let the callers go (--force)"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_beside_the_new_code_have_as_long_as_the_owner_waits_and_the_usual_time_at_least() {
+        let waits = |seconds| Haste { wait: Some(Duration::from_secs(seconds)), force: false };
+        assert_eq!(patience(waits(60), false), Duration::from_secs(60));
+        assert_eq!((patience(waits(0), false), patience(Haste::default(), false)), (DRAIN, DRAIN));
+        assert_eq!(patience(waits(60), true), Duration::ZERO, "nobody waits for them");
+    }
 }

@@ -1,12 +1,13 @@
 //! A runtime in a folder of its own.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use homeagent_runtime::{Bundled, Parts, Runtime};
-use homeagent_settings::{Database, Grants, Secrets, Settings};
+use homeagent_settings::{Database, Grants, PluginData, Secrets, Settings};
 use homeagent_types::ports::{Mind, PluginAdmin, PluginStatus, Plugins};
 use homeagent_types::{Accepted, Audience, CallError, Cause, Principal, Role, Submission, ToolOutput};
 use tempfile::TempDir;
@@ -21,6 +22,7 @@ pub(crate) struct House {
     pub(crate) runtime: Runtime,
     pub(crate) settings: Settings,
     pub(crate) secrets: Secrets,
+    pub(crate) data: PluginData,
     pub(crate) mind: Arc<FakeMind>,
     pub(crate) folder: TempDir,
 }
@@ -29,10 +31,14 @@ pub(crate) struct House {
 pub(crate) struct FakeMind {
     pub(crate) submitted: Mutex<Vec<(String, Option<Principal>, Submission)>>,
     pub(crate) called: Mutex<Vec<(String, String, Cause)>>,
-    /// How many calls of the tool `gate` have begun.
+    /// How many calls of the tool `gate` have begun, and inputs while they are slow.
     pub(crate) at_gate: watch::Sender<usize>,
     /// Each permit lets one of them through.
     pub(crate) gate: Semaphore,
+    /// Inputs wait at the gate, too.
+    pub(crate) slow: AtomicBool,
+    /// Where the tool `again` is a call of `harm`, the plugin `hostile` doing the same again.
+    pub(crate) through: OnceLock<Runtime>,
 }
 
 impl Default for FakeMind {
@@ -42,13 +48,25 @@ impl Default for FakeMind {
             called: Mutex::default(),
             at_gate: watch::Sender::new(0),
             gate: Semaphore::new(0),
+            slow: AtomicBool::new(false),
+            through: OnceLock::new(),
         }
+    }
+}
+
+impl FakeMind {
+    async fn pass_the_gate(&self) {
+        self.at_gate.send_modify(|count| *count += 1);
+        self.gate.acquire().await.expect("the gate is never closed").forget();
     }
 }
 
 #[async_trait]
 impl Mind for FakeMind {
     async fn submit(&self, source: &str, who: Option<Principal>, what: Submission) -> Result<Accepted, CallError> {
+        if self.slow.load(Ordering::Acquire) {
+            self.pass_the_gate().await;
+        }
         let mut submitted = self.submitted.lock().expect("no panic");
         submitted.push((source.to_owned(), who, what));
         Ok(Accepted { input: format!("input-{}", submitted.len()), duplicate: false })
@@ -65,8 +83,13 @@ impl Mind for FakeMind {
     async fn call_tool(&self, caller: &str, name: &str, _: String, cause: Cause) -> Result<ToolOutput, CallError> {
         self.called.lock().expect("no panic").push((caller.to_owned(), name.to_owned(), cause));
         if name == "gate" {
-            self.at_gate.send_modify(|count| *count += 1);
-            self.gate.acquire().await.expect("the gate is never closed").forget();
+            self.pass_the_gate().await;
+        }
+        if name == "again"
+            && let Some(runtime) = self.through.get()
+        {
+            let cause = self.called.lock().expect("no panic").last().expect("just noted").2.clone();
+            return runtime.call_tool("hostile", "harm", r#"{"fault":"again"}"#.to_owned(), cause).await;
         }
         Ok(ToolOutput::text("done"))
     }
@@ -98,8 +121,9 @@ pub(crate) fn with_bundled(bundled: Vec<Bundled>) -> House {
     with_cache(folder, cache, bundled)
 }
 
-/// A runtime with these packages, whose compiled code all tests share: an interpreter takes seconds to compile.
-pub(crate) fn with_interpreters(bundled: Vec<Bundled>) -> House {
+/// A runtime with these packages, whose compiled code all tests share: an interpreter, or a large guest, takes seconds to
+/// compile.
+pub(crate) fn with_shared_cache(bundled: Vec<Bundled>) -> House {
     static CACHE: OnceLock<TempDir> = OnceLock::new();
     let cache = CACHE.get_or_init(|| {
         let folder = tempfile::tempdir().expect("a folder");
@@ -114,11 +138,14 @@ fn with_cache(folder: TempDir, cache: PathBuf, bundled: Vec<Bundled>) -> House {
     let database = Database::open(folder.path().join("homeagent.db")).expect("a new database");
     let secrets = Secrets::open(&database, folder.path()).expect("new secrets");
     let settings = Settings::open(&database, &secrets).expect("new settings");
+    let data = PluginData::open(&database).expect("nothing is kept yet");
     let parts = Parts {
         settings: settings.clone(),
         grants: Grants::open(&database).expect("new grants"),
         secrets: secrets.clone(),
+        data: data.clone(),
         bundled,
+        home: folder.path().to_owned(),
         plugins: folder.path().join("plugins"),
         cache,
         compiler: None,
@@ -127,7 +154,7 @@ fn with_cache(folder: TempDir, cache: PathBuf, bundled: Vec<Bundled>) -> House {
     let mind = Arc::new(FakeMind::default());
     let weak = Arc::downgrade(&mind);
     runtime.bind(weak);
-    House { runtime, settings, secrets, mind, folder }
+    House { runtime, settings, secrets, data, mind, folder }
 }
 
 /// A runtime with these guests installed and loaded, each with everything granted that it asks for.
@@ -154,12 +181,30 @@ pub(crate) async fn with_memory(mib: i64, guests: &[&str]) -> House {
 }
 
 impl House {
+    /// The same after a restart of the daemon, with what is installed loaded.
+    pub(crate) async fn again(self) -> House {
+        self.runtime.shutdown().await;
+        let cache = self.folder.path().join("cache");
+        let house = with_cache(self.folder, cache, Vec::new());
+        house.runtime.load_all().await;
+        house
+    }
+
     pub(crate) fn plugins(&self) -> PathBuf {
         self.folder.path().join("plugins")
     }
 
     pub(crate) fn install(&self, guest: &str, as_folder: &str) -> PathBuf {
         homeagent_test_artifacts::install(&self.plugins(), guest, as_folder)
+    }
+
+    /// The same for one that asks for more than its `plugin.toml` says.
+    pub(crate) fn install_asking(&self, guest: &str, more: &str) -> PathBuf {
+        let folder = self.install(guest, guest);
+        let manifest = folder.join("plugin.toml");
+        let text = std::fs::read_to_string(&manifest).expect("it was written");
+        std::fs::write(&manifest, format!("{text}\n{more}")).expect("the folder takes files");
+        folder
     }
 
     pub(crate) async fn grant_all(&self) {
@@ -198,7 +243,7 @@ impl House {
         .await
     }
 
-    /// Waits until so many calls of the tool `gate` have begun.
+    /// Waits until so many have come to the gate.
     pub(crate) async fn at_gate(&self, calls: usize) {
         let mut at_gate = self.mind.at_gate.subscribe();
         soon(at_gate.wait_for(|count| *count >= calls)).await.expect("the mind lives as long as the house");

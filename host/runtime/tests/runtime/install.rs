@@ -48,6 +48,23 @@ async fn an_installed_package_runs_says_what_it_wants_and_outlives_where_it_came
 }
 
 #[tokio::test]
+async fn a_package_that_asks_for_more_runs_with_what_it_was_granted_and_asks_again() {
+    let house = house::empty();
+    let (_elsewhere, folder) = package("echo");
+    house.runtime.install(&folder).await.expect("the package is good");
+    house.grant_all().await;
+    let manifest = folder.join("plugin.toml");
+    let text = fs::read_to_string(&manifest).expect("it is there");
+    fs::write(&manifest, format!("{text}\n[wants.input]\n")).expect("a file");
+    let status = house.runtime.install(&folder).await.expect("the package is good");
+    assert_eq!((status.granted, status.missing), (vec!["tools".to_owned()], vec!["input".to_owned()]));
+    let states: Vec<_> = status.capabilities.iter().map(|it| (it.name.as_str(), it.state.as_str())).collect();
+    assert_eq!(states, [("input", "missing"), ("tools", "granted")]);
+    let refused = house.runtime.grant("echo", "timers").await.expect_err("nobody asks for it").to_string();
+    assert!(refused.contains("echo does not ask for timers"), "{refused}");
+}
+
+#[tokio::test]
 async fn a_package_that_does_not_run_is_not_installed_and_the_one_before_stays() {
     let house = house::empty();
     install(&house, "ledger-one").await.expect("the package is good");

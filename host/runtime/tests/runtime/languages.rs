@@ -17,7 +17,7 @@ fn lay(house: &House, name: &str, files: &[(&str, &str)]) {
 }
 
 async fn with_script(name: &str, files: &[(&str, &str)]) -> House {
-    let house = house::with_interpreters(interpreters());
+    let house = house::with_shared_cache(interpreters());
     lay(&house, name, files);
     house.runtime.load_all().await;
     house.grant_all().await;
@@ -107,7 +107,7 @@ async fn the_greeter_in_rust_does_what_every_greeter_does() {
 
 #[tokio::test]
 async fn the_greeter_in_lua_does_what_every_greeter_does() {
-    let house = house::with_interpreters(interpreters());
+    let house = house::with_shared_cache(interpreters());
     install(&house, &examples().join("greeter-lua"));
     house.runtime.load_all().await;
     house.grant_all().await;
@@ -117,7 +117,7 @@ async fn the_greeter_in_lua_does_what_every_greeter_does() {
 #[tokio::test]
 async fn the_greeter_in_javascript_does_what_every_greeter_does() {
     let Some(interpreter) = optional("interpreter-js") else { return };
-    let house = house::with_interpreters(interpreters());
+    let house = house::with_shared_cache(interpreters());
     install(&house, &interpreter);
     install(&house, &examples().join("greeter-js"));
     house.runtime.load_all().await;
@@ -128,7 +128,7 @@ async fn the_greeter_in_javascript_does_what_every_greeter_does() {
 #[tokio::test]
 async fn the_greeter_in_python_does_what_every_greeter_does() {
     let Some(greeter) = optional("greeter-python") else { return };
-    let house = house::with_interpreters(Vec::new());
+    let house = house::with_shared_cache(Vec::new());
     install(&house, &greeter);
     house.runtime.load_all().await;
     house.grant_all().await;
@@ -148,7 +148,7 @@ async fn the_greeter_in_c_does_what_every_greeter_does() {
 #[tokio::test]
 async fn javascript_ends_as_any_guest_does_and_waits_beside_other_calls() {
     let Some(interpreter) = optional("interpreter-js") else { return };
-    let house = house::with_interpreters(interpreters());
+    let house = house::with_shared_cache(interpreters());
     install(&house, &interpreter);
     let main = "import { callTool, tool } from 'homeagent';\n\
                 const add = (name, call) => tool({ name, description: 'Tries.', effect: 'read', call });\n\
@@ -258,7 +258,7 @@ async fn a_script_without_its_interpreter_says_what_is_missing() {
 
 #[tokio::test]
 async fn nothing_is_granted_to_a_script_because_it_is_one() {
-    let house = house::with_interpreters(interpreters());
+    let house = house::with_shared_cache(interpreters());
     install(&house, &examples().join("greeter-lua"));
     house.runtime.load_all().await;
     assert!(house.tools().is_empty(), "its tools are shown to nobody");

@@ -2,11 +2,18 @@
 
 mod calls;
 mod connections;
+mod files;
+mod fresh;
 mod greeters;
+mod hostile;
 mod house;
 mod install;
+mod kv;
 mod languages;
 mod packages;
+mod process;
 mod reload;
+mod requests;
 mod swap;
+mod timers;
 mod watch;

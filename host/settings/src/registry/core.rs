@@ -153,8 +153,27 @@ fn plugin() -> Vec<Declaration> {
             true,
             "Whether packages whose files change are loaded by themselves",
         ),
-        integer("core.plugin.memory_mib", 64, (1, 1024), "How much memory an instance of a plugin may have")
+        integer("core.plugin.memory_mib", 64, (2, 1024), "How much memory an instance of a plugin may have")
             .counted_in("MiB")
+            .restarting("plugins"),
+        duration(
+            "core.plugin.cpu_ms",
+            Milliseconds,
+            2_000,
+            (10, 10 * MINUTE_MS),
+            "How much processor time a plugin may use in one go, where it asks for none itself",
+        )
+        .restarting("plugins"),
+        duration(
+            "core.plugin.cpu_most_ms",
+            Milliseconds,
+            30_000,
+            (10, 60 * MINUTE_MS),
+            "The most processor time in one go that a plugin can ask for",
+        )
+        .restarting("plugins"),
+        integer("core.plugin.cpu_percent", 20, (0, 100), "How much of one processor a plugin has at its own disposal")
+            .counted_in("percent")
             .restarting("plugins"),
         integer("core.plugin.output_bytes", MIB, (KIB, GIB), "The largest answer of a plugin to one call")
             .counted_in("bytes"),
@@ -200,6 +219,34 @@ fn plugin() -> Vec<Declaration> {
         integer("core.plugin.log_lines_per_second", 200, (1, 100_000), "How many lines a plugin may log in a second")
             .counted_in("lines")
             .restarting("agent"),
+        integer(
+            "core.plugin.stateless_calls",
+            4,
+            (1, 64),
+            "How many calls of tools that need no state a plugin runs at one time, each on an instance of its own",
+        )
+        .counted_in("calls")
+        .restarting("agent"),
+        integer("core.plugin.kv_mib", 16, (1, 1024), "How much a plugin may keep under keys of its own")
+            .counted_in("MiB"),
+        integer("core.plugin.data_mib", 64, (0, 1 << 20), "How much a plugin may have in the folder of its own")
+            .counted_in("MiB"),
+        integer("core.plugin.file_mib", 1024, (1, 1 << 20), "How large a file may become to which a plugin appends")
+            .counted_in("MiB"),
+        integer("core.plugin.disk_reserve_mib", 256, (0, 1 << 20), "How much plugins leave free on every disk")
+            .counted_in("MiB"),
+        integer("core.plugin.timers", 64, (0, 10_000), "How many timers a plugin may have that asks for no number")
+            .counted_in("timers"),
+        integer("core.plugin.processes", 4, (1, 64), "How many programs of a plugin may run at one time")
+            .counted_in("programs"),
+        duration("core.plugin.process_seconds", Seconds, 60, (1, DAY), "How long a program of a plugin may run"),
+        integer(
+            "core.plugin.process_memory_mib",
+            4096,
+            (16, 1 << 20),
+            "How much memory a program of a plugin may address",
+        )
+        .counted_in("MiB"),
         integer("core.plugin.queue", 256, (1, 1_000_000), "How many calls may wait for a plugin")
             .counted_in("calls")
             .restarting("agent"),

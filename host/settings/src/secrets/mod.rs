@@ -182,6 +182,12 @@ impl Secrets {
         self.vault().redaction.apply(text)
     }
 
+    /// The same for bytes, which need not be a text.
+    #[must_use]
+    pub fn redact_bytes<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+        self.vault().redaction.apply_to_bytes(bytes)
+    }
+
     /// How many bytes of a text that goes on can be told from the rest without a secret going out in pieces: up to where
     /// a known one may have begun. What is told is still to be redacted.
     #[must_use]

@@ -18,12 +18,14 @@ pub(super) struct Redaction {
 }
 
 impl Redaction {
-    /// Looks for each secret as it is, as it stands in JSON, and as it stands in a URL.
+    /// Looks for each secret as it is, as it stands in JSON, and as it stands in a URL or a form.
     pub(super) fn new<'a>(secrets: impl Iterator<Item = (&'a String, &'a Secret)>) -> Self {
         let mut needles = Vec::new();
         for (name, secret) in secrets.filter(|(_, secret)| secret.expose().len() >= SHORTEST) {
             let plain = secret.expose();
-            let mut forms = vec![Zeroizing::new(plain.to_owned()), in_json(plain), in_url(plain)];
+            let mut forms = vec![Zeroizing::new(plain.to_owned()), in_json(plain)];
+            forms.extend(in_urls(plain));
+            forms.sort_by(|one, other| one.as_str().cmp(other.as_str()));
             forms.dedup();
             needles.extend(forms.into_iter().map(|form| (form, name.clone())));
         }
@@ -33,10 +35,10 @@ impl Redaction {
     }
 
     /// Where the values stand in a text, each with its place among the needles; sorted.
-    fn find(&self, text: &str) -> Vec<(usize, usize)> {
+    fn find(&self, text: &[u8]) -> Vec<(usize, usize)> {
         let mut found = Vec::new();
         for (index, (needle, _)) in self.needles.iter().enumerate() {
-            found.extend(memmem::find_iter(text.as_bytes(), needle.as_bytes()).map(|start| (start, index)));
+            found.extend(memmem::find_iter(text, needle.as_bytes()).map(|start| (start, index)));
         }
         found.sort_unstable();
         found
@@ -53,7 +55,7 @@ impl Redaction {
         };
         let mut end = (text.len().saturating_sub(longest)..text.len()).find(|&at| begins(at)).unwrap_or(text.len());
         // A value that is there as a whole is not cut in two either; the later ones first, for one may reach into another.
-        for (start, index) in self.find(text).into_iter().rev() {
+        for (start, index) in self.find(bytes).into_iter().rev() {
             if start < end && end < start + self.needles[index].0.len() {
                 end = start;
             }
@@ -62,25 +64,31 @@ impl Redaction {
     }
 
     pub(super) fn apply<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let found = self.find(text);
-        if found.is_empty() {
-            return Cow::Borrowed(text);
+        match self.apply_to_bytes(text.as_bytes()) {
+            Cow::Borrowed(_) => Cow::Borrowed(text),
+            // Whole values were taken out of a text, and whole names put in.
+            Cow::Owned(clean) => Cow::Owned(String::from_utf8_lossy(&clean).into_owned()),
         }
-        let mut clean = String::with_capacity(text.len());
+    }
+
+    pub(super) fn apply_to_bytes<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+        let found = self.find(bytes);
+        if found.is_empty() {
+            return Cow::Borrowed(bytes);
+        }
+        let mut clean = Vec::with_capacity(bytes.len());
         let mut done = 0;
         for (start, index) in found {
             let (needle, name) = &self.needles[index];
             let end = start + needle.len();
             // Two that overlap are replaced together, so that no part of either stays.
             if start >= done {
-                clean.push_str(&text[done..start]);
-                clean.push_str("[secret ");
-                clean.push_str(name);
-                clean.push(']');
+                clean.extend_from_slice(&bytes[done..start]);
+                clean.extend_from_slice(format!("[secret {name}]").as_bytes());
             }
             done = done.max(end);
         }
-        clean.push_str(&text[done..]);
+        clean.extend_from_slice(&bytes[done..]);
         Cow::Owned(clean)
     }
 }
@@ -90,16 +98,31 @@ fn in_json(plain: &str) -> Zeroizing<String> {
     Zeroizing::new(quoted[1..quoted.len() - 1].to_owned())
 }
 
-fn in_url(plain: &str) -> Zeroizing<String> {
-    let mut encoded = Zeroizing::new(String::with_capacity(plain.len() * 3));
-    for byte in plain.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            encoded.push(char::from(byte));
-        } else {
-            encoded.push_str(&format!("%{byte:02X}"));
+/// As it stands in a path, and in a form; with digits in either case.
+fn in_urls(plain: &str) -> Vec<Zeroizing<String>> {
+    let mut forms = Vec::new();
+    for (unreserved, space) in [(b"-._~", "%20"), (b"-._*", "+")] {
+        let (mut upper, mut lower) = (encoded(plain.len()), encoded(plain.len()));
+        for byte in plain.bytes() {
+            if byte.is_ascii_alphanumeric() || unreserved.contains(&byte) {
+                upper.push(char::from(byte));
+                lower.push(char::from(byte));
+            } else if byte == b' ' {
+                upper.push_str(space);
+                lower.push_str(space);
+            } else {
+                upper.push_str(&format!("%{byte:02X}"));
+                lower.push_str(&format!("%{byte:02x}"));
+            }
         }
+        forms.extend([upper, lower]);
     }
-    encoded
+    forms
+}
+
+/// Room for a text of so many bytes in percent notation, so that it leaves no copies behind as it grows.
+fn encoded(bytes: usize) -> Zeroizing<String> {
+    Zeroizing::new(String::with_capacity(bytes * 3))
 }
 
 #[cfg(test)]
@@ -127,5 +150,15 @@ mod tests {
                 assert_eq!(told, whole, "in pieces of {width}");
             }
         }
+    }
+
+    #[test]
+    fn a_value_is_found_however_a_url_or_a_form_writes_it_and_in_bytes_that_are_no_text() {
+        let known = [("k".to_owned(), Secret::from("a b/c~d*ef".to_owned()))];
+        let redaction = Redaction::new(known.iter().map(|(name, value)| (name, value)));
+        for text in ["a b/c~d*ef", "a%20b%2Fc~d%2Aef", "a%20b%2fc~d%2aef", "a+b%2Fc%7Ed*ef", "a+b%2fc%7ed*ef"] {
+            assert_eq!(redaction.apply(&format!("x={text};")), "x=[secret k];");
+        }
+        assert_eq!(&*redaction.apply_to_bytes(b"\xff\xfea b/c~d*ef\xff"), b"\xff\xfe[secret k]\xff");
     }
 }

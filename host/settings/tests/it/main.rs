@@ -5,6 +5,7 @@ mod database;
 mod document;
 mod grants;
 mod home;
+mod plugin_data;
 mod registry;
 mod secrets;
 mod sources;

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Barrier};
 
-use homeagent_settings::{Bindings, Grants};
+use homeagent_settings::{Bindings, Decision, Given, Grants};
 
 use crate::home::Home;
 
@@ -28,7 +28,7 @@ fn reads_are_answered_while_the_disk_holds_a_write_up() {
     let (b, g, s) = (bindings.clone(), grants.clone(), secrets.clone());
     let writers = [
         write(Box::new(move || b.bind("qq", "10001", "owner").expect("binds in the end"))),
-        write(Box::new(move || g.grant("web", "http").expect("grants in the end"))),
+        write(Box::new(move || g.grant("web", "http", Given::default()).expect("grants in the end"))),
         write(Box::new(move || s.set("other", "sk-marked-4567".into()).expect("stores in the end"))),
     ];
     ready.wait();
@@ -43,6 +43,6 @@ fn reads_are_answered_while_the_disk_holds_a_write_up() {
         writer.join().expect("what was written is on the disk");
     }
     assert_eq!(bindings.role_of("qq", "10001").as_deref(), Some("owner"));
-    assert_eq!(grants.decided("web", "http"), Some(true));
+    assert_eq!(grants.decided("web", "http"), Some(Decision::Given(Arc::default())));
     assert!(secrets.contains("other"));
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use homeagent_types::ports::{PluginFolders, PluginStatus, Removed};
+use serde_json::{Map, Value};
 
 use super::span;
 use crate::client::read;
@@ -84,9 +85,11 @@ pub(crate) fn removed(answer: &str) -> Result<String, Failure> {
 pub(crate) fn one(answer: &str) -> Result<String, Failure> {
     let plugin: PluginStatus = read(answer)?;
     let mut text = plain_line(&format!("{} {} is {}", plugin.name, plugin.version, plugin.state));
-    if !plugin.granted.is_empty() {
+    let had = plugin.capabilities.iter().filter_map(|it| Some(with_details(&it.name, it.granted.as_ref()?)));
+    let had: Vec<String> = had.collect();
+    if !had.is_empty() {
         text.push_str("; granted: ");
-        text.push_str(&plain_line(&plugin.granted.join(", ")));
+        text.push_str(&plain_line(&had.join(", ")));
     }
     text.push('\n');
     text.push_str(&remarks(&plugin));
@@ -103,9 +106,22 @@ fn remarks(plugin: &PluginStatus) -> String {
     if let Some(error) = &plugin.last_error {
         let _ = writeln!(text, "{name}: its last failure was: {}", plain_line(error));
     }
-    for capability in &plugin.missing {
-        let capability = plain_line(capability);
-        let _ = writeln!(text, "{name} asks for {capability}: `waiter plugin grant {name} {capability}` allows it");
+    for capability in plugin.capabilities.iter().filter(|it| it.is_missing()) {
+        let (asked, capability_name) =
+            (with_details(&capability.name, &capability.asked), plain_line(&capability.name));
+        let has = capability.granted.as_ref().map(|granted| format!(", and has {}", with_details("of it", granted)));
+        let why = capability.reason.as_ref().map(|reason| format!(" - {reason}"));
+        let said = plain_line(&format!("{asked}{}{}", has.unwrap_or_default(), why.unwrap_or_default()));
+        let _ = writeln!(text, "{name} asks for {said}: `waiter plugin grant {name} {capability_name}` allows it");
     }
     text
+}
+
+/// A capability with its details, as they stand in a manifest.
+fn with_details(capability: &str, details: &Map<String, Value>) -> String {
+    if details.is_empty() {
+        return capability.to_owned();
+    }
+    let details: Vec<String> = details.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    format!("{capability} ({})", details.join(", "))
 }

@@ -10,19 +10,20 @@ use crate::program::{end, run, run_with, start};
 #[tokio::test(flavor = "multi_thread")]
 async fn plugins_are_listed_with_what_keeps_them_from_working() {
     let house = House::open().await;
-    insta::assert_snapshot!(run(&house, &["plugin", "list"]).await.shown(&house), @r"
+    insta::assert_snapshot!(run(&house, &["plugin", "list"]).await.shown(&house), @r#"
     NAME  VERSION  STATE   UP     CALLS  RESTARTS  TOOLS  GRANTED  DIGEST        SUMMARY
     calc  0.1.0    live    1.0 s  12     0         1      -        000000000000  Reckons
     qq    0.1.0    failed  1.0 s  12     5         0      -        000000000000  QQ 频道
 
     qq is failed: it trapped five times in ten minutes
+    qq asks for http (hosts = ["api.example.com","evil.example"]), and has of it (hosts = ["api.example.com"]): `waiter plugin grant qq http` allows it
     qq asks for listen: `waiter plugin grant qq listen` allows it
 
     packages are looked for in /home/plugins
       broken is refused: plugin.toml of /home/plugins/broken is not valid: a typo
       qq (qq) is failed: it trapped five times in ten minutes
     --- exit code 0
-    ");
+    "#);
     insta::assert_snapshot!(run(&house, &["plugin", "reload", "calc"]).await.shown(&house), @r"
     calc 0.1.0 is live
     --- exit code 0
@@ -34,12 +35,16 @@ async fn plugins_are_listed_with_what_keeps_them_from_working() {
     calc is busy
     --- exit code 1
     ");
-    insta::assert_snapshot!(run(&house, &["plugin", "grant", "qq", "listen"]).await.shown(&house), @r"
-    qq 0.1.0 is failed
+    insta::assert_snapshot!(run(&house, &["plugin", "grant", "qq", "listen"]).await.shown(&house), @r#"
+    qq 0.1.0 is failed; granted: http (hosts = ["api.example.com"])
     qq is failed: it trapped five times in ten minutes
+    qq asks for http (hosts = ["api.example.com","evil.example"]), and has of it (hosts = ["api.example.com"]): `waiter plugin grant qq http` allows it
     qq asks for listen: `waiter plugin grant qq listen` allows it
     --- exit code 0
-    ");
+    "#);
+    run(&house, &["plugin", "grant", "qq", "--all"]).await;
+    let done = house.plugins.done.lock().unwrap().clone();
+    assert_eq!(done[done.len() - 2..], ["grant qq http", "grant qq listen"]);
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("calc")).unwrap();
     let package = folder.path().join("calc").display().to_string();

@@ -1,0 +1,72 @@
+//! The details of `[wants.<capability>]`: what of a capability a package says it will use.
+//!
+//! A capability that opens one thing has none. Where it opens many - hosts, folders, programs - the package lists those
+//! it needs, the user sees the list before granting, and each call is checked against it.
+
+pub(crate) mod files;
+mod listen;
+mod narrowing;
+pub(crate) mod process;
+pub(crate) mod timers;
+
+use std::collections::BTreeMap;
+
+use homeagent_settings::{Declaration, Kind};
+use serde::de::DeserializeOwned;
+
+pub(crate) use self::listen::{Listen, WebSocketPath};
+pub(crate) use self::narrowing::{Details, narrow};
+
+/// The details of one capability.
+///
+/// What is granted are the details of that moment, and a package that asks for others later has what both say. That is
+/// worked out by shape, so details keep to this: a longer list, a larger number and a `true` open more; a table in a table
+/// is one thing that is opened, such as a folder; a text says what a thing is.
+pub(crate) trait Want: DeserializeOwned {
+    /// The capability's name.
+    const CAPABILITY: &'static str;
+
+    /// Fails on details that can't be, with what is wrong.
+    fn check(&self) -> Result<(), String>;
+}
+
+/// Fails where `[wants.<capability>]` says something that the capability does not know.
+pub(crate) fn check(capability: &str, details: &toml::Table) -> Result<(), String> {
+    match capability {
+        files::FilesWant::CAPABILITY => read::<files::FilesWant>(details),
+        Listen::CAPABILITY => read::<Listen>(details),
+        process::ProcessWant::CAPABILITY => read::<process::ProcessWant>(details),
+        timers::TimersWant::CAPABILITY => read::<timers::TimersWant>(details),
+        _ => match details.keys().next() {
+            None => Ok(()),
+            Some(key) => Err(format!("[wants.{capability}] has the unknown key {key}; it has no keys")),
+        },
+    }
+}
+
+/// Fails where the details name a secret that is no secret setting of the package's own.
+pub(crate) fn check_secrets(
+    plugin: &str,
+    wants: &BTreeMap<String, toml::Table>,
+    settings: &[Declaration],
+) -> Result<(), String> {
+    let Some(listen) = wants.get(Listen::CAPABILITY).and_then(|table| table.clone().try_into::<Listen>().ok()) else {
+        return Ok(());
+    };
+    for (listener, token) in listen.websocket.iter().filter_map(|(name, it)| Some((name, it.token.as_ref()?))) {
+        let key = format!("{}{token}", homeagent_settings::plugin_prefix(plugin));
+        if !settings.iter().any(|setting| setting.key == key && setting.kind == Kind::Secret) {
+            return Err(format!(
+                "[wants.listen]: websocket.{listener}: token = {token:?} has to be the name of a setting with the type \
+                 secret, [settings.{token}]"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn read<W: Want>(details: &toml::Table) -> Result<(), String> {
+    let place = |reason: &str| format!("[wants.{}]: {}", W::CAPABILITY, reason.trim_end());
+    let want: W = details.clone().try_into().map_err(|error: toml::de::Error| place(error.message()))?;
+    want.check().map_err(|reason| place(&reason))
+}
