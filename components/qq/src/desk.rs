@@ -1,14 +1,15 @@
 //! Requests to clients, and which answer belongs to which.
 //!
-//! An answer carries the `echo` of its request. A request that is not answered is given up at its deadline, which is
-//! looked at whenever something is heard: clients say every few seconds that they are there.
+//! An answer carries the `echo` of its request. Where a call waits for it, the host matches it and keeps the time; where
+//! none does - nobody waits for a look-up but the message itself - it comes as a frame like any other, and a request
+//! without an answer is given up when something is heard after its deadline: clients say every few seconds that they are
+//! there.
 
 use std::collections::BTreeMap;
 
 use homeagent_sdk::sockets::ConnectionId;
 use serde_json::{Value, json};
 
-use crate::effect::Effect;
 use crate::failure::Failure;
 use crate::lookup::Lookup;
 
@@ -32,6 +33,29 @@ pub(crate) struct Asked {
     time: u64,
 }
 
+/// A request that is to be sent.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Question {
+    pub(crate) connection: ConnectionId,
+    /// What its answer carries.
+    pub(crate) echo: String,
+    /// The frame.
+    pub(crate) text: String,
+    /// How long an answer may take, in milliseconds.
+    pub(crate) time: u64,
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Silence {
+    /// It did not come in time.
+    TimedOut,
+    /// The connection went.
+    Lost,
+    /// The request was not sent, for this reason.
+    NotSent(String),
+}
+
 /// What an answer is for.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Purpose {
@@ -47,7 +71,7 @@ impl Desk {
         Self { prefix, ..Self::default() }
     }
 
-    /// A request, as the frame that is to be sent.
+    /// A request that is to be sent.
     pub(crate) fn ask(
         &mut self,
         connection: ConnectionId,
@@ -55,19 +79,14 @@ impl Desk {
         purpose: Purpose,
         now: u64,
         time: u64,
-    ) -> Effect {
+    ) -> Question {
         self.next += 1;
         let echo = format!("{}-{}", self.prefix, self.next);
         let (action, params) = request;
         let text = json!({ "action": action, "params": params, "echo": echo }).to_string();
         let asked = Asked { purpose, connection, action: action.to_owned(), deadline: now.saturating_add(time), time };
-        self.open.insert(echo, asked);
-        Effect::Send { connection, text }
-    }
-
-    /// Forgets the last request: it is not sent after all.
-    pub(crate) fn take_back(&mut self) {
-        self.open.remove(&format!("{}-{}", self.prefix, self.next));
+        self.open.insert(echo.clone(), asked);
+        Question { connection, echo, text, time }
     }
 
     /// The request that an answer belongs to. An answer counts only where the question was asked.
@@ -77,25 +96,13 @@ impl Desk {
     }
 
     /// The requests whose time is over.
-    pub(crate) fn expired(&mut self, now: u64) -> Vec<(Asked, Failure)> {
-        let expired = self.open.extract_if(.., |_, asked| asked.deadline <= now);
-        expired
-            .map(|(_, asked)| (asked.time / 1_000, asked))
-            .map(|(seconds, asked)| {
-                let failure = Failure::TimedOut { action: asked.action.clone(), seconds };
-                (asked, failure)
-            })
-            .collect()
+    pub(crate) fn expired(&mut self, now: u64) -> Vec<Asked> {
+        self.open.extract_if(.., |_, asked| asked.deadline <= now).map(|(_, asked)| asked).collect()
     }
 
     /// The requests that a connection has taken with it.
-    pub(crate) fn lost(&mut self, connection: ConnectionId) -> Vec<(Asked, Failure)> {
-        let lost = self.open.extract_if(.., |_, asked| asked.connection == connection);
-        lost.map(|(_, asked)| {
-            let failure = Failure::Lost { action: asked.action.clone() };
-            (asked, failure)
-        })
-        .collect()
+    pub(crate) fn lost(&mut self, connection: ConnectionId) -> Vec<Asked> {
+        self.open.extract_if(.., |_, asked| asked.connection == connection).map(|(_, asked)| asked).collect()
     }
 }
 
@@ -104,6 +111,16 @@ impl Asked {
     pub(crate) fn action(&self) -> &str {
         &self.action
     }
+
+    /// What its silence comes to.
+    pub(crate) fn failure(&self, silence: Silence) -> Failure {
+        let action = self.action.clone();
+        match silence {
+            Silence::TimedOut => Failure::TimedOut { action, seconds: self.time / 1_000 },
+            Silence::Lost => Failure::Lost { action },
+            Silence::NotSent(words) => Failure::NotConnected { words },
+        }
+    }
 }
 
 #[cfg(test)]
@@ -111,10 +128,10 @@ mod tests {
     use super::*;
 
     fn ask(desk: &mut Desk, connection: ConnectionId, now: u64) -> String {
-        let effect = desk.ask(connection, ("get_msg", &json!({})), Purpose::Lane("a".to_owned()), now, 5_000);
-        let Effect::Send { text, .. } = effect else { panic!("a frame") };
-        let frame: Value = serde_json::from_str(&text).expect("a frame is JSON");
-        frame["echo"].as_str().expect("an echo").to_owned()
+        let question = desk.ask(connection, ("get_msg", &json!({})), Purpose::Lane("a".to_owned()), now, 5_000);
+        let frame: Value = serde_json::from_str(&question.text).expect("a frame is JSON");
+        assert_eq!(frame["echo"], question.echo);
+        question.echo
     }
 
     #[test]
@@ -134,7 +151,8 @@ mod tests {
         ask(&mut desk, 2, 3_000);
         assert!(desk.expired(4_999).is_empty());
         let expired = desk.expired(5_000);
-        assert_eq!(expired[0].1, Failure::TimedOut { action: "get_msg".to_owned(), seconds: 5 });
+        let failure = expired[0].failure(Silence::TimedOut);
+        assert_eq!(failure, Failure::TimedOut { action: "get_msg".to_owned(), seconds: 5 });
         assert_eq!((expired.len(), desk.lost(1).len(), desk.lost(2).len(), desk.open.len()), (1, 0, 1, 0));
     }
 }

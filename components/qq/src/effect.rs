@@ -5,6 +5,7 @@ use homeagent_sdk::log::Level;
 use homeagent_sdk::sockets::ConnectionId;
 use serde_json::Value;
 
+use crate::desk::Question;
 use crate::failure::Failure;
 
 /// Something for the host to do.
@@ -12,8 +13,8 @@ use crate::failure::Failure;
 pub(crate) enum Effect {
     /// Hand an input to the agent.
     Submit(Box<Submission>),
-    /// Send a frame.
-    Send { connection: ConnectionId, text: String },
+    /// Ask a client. `ticket`: what the request belongs to, where somebody may wait for it.
+    Ask { question: Question, ticket: Option<u64> },
     /// Close a connection, and say why.
     Close { connection: ConnectionId, reason: String },
     /// Tell whoever listens to the bus.

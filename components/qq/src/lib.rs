@@ -1,13 +1,14 @@
 //! The QQ channel: OneBot v11 over a reverse WebSocket, as NapCat, Lagrange, LLOneBot and go-cqhttp speak it.
 //!
 //! Everything that decides is in `state::Qq` and knows neither host nor clock: it is told what happened and answers
-//! with what is to be done. This file tells it, and does that.
+//! with what is to be done. This file tells it, and `doing` does that.
 
 mod account;
 mod actions;
 mod content;
 mod cq;
 mod desk;
+mod doing;
 mod draft;
 mod effect;
 mod event;
@@ -33,22 +34,17 @@ mod speaking;
 mod split;
 mod state;
 
-use std::collections::{BTreeMap, VecDeque};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use futures::channel::oneshot;
-use homeagent_sdk::inputs::Submission;
-use homeagent_sdk::sockets::{self, ConnectionId, Frame};
+use homeagent_sdk::sockets::{ConnectionId, Frame};
 use homeagent_sdk::{
     Arguments, Cause, Channel, ChannelDefinition, Connection, Delta, Descriptor, Error, Output, OutputCapabilities,
-    Plugin, Receipt, Snapshot, Sockets, State, ToolOutput, Tools, bus, inputs, log,
+    Plugin, Receipt, Snapshot, Sockets, State, ToolOutput, Tools, log,
 };
 use serde_json::Value;
 
-use effect::Effect;
-use failure::Failure;
+use doing::{offer_again, perform, wait};
 use settings::Settings;
-use speaking::Begun;
 use state::Qq;
 
 const HELP: &str = "Sends to QQ: to a person as qq:<account number>, to a group as qq:group/<group number>. Text may be \
@@ -59,24 +55,13 @@ const HELP: &str = "Sends to QQ: to a person as qq:<account number>, to a group 
     [{\"type\": \"text\", \"data\": {\"text\": \"...\"}}, {\"type\": \"face\", \"data\": {\"id\": \"14\"}}], or \
     {\"forward\": [{\"name\": \"...\", \"content\": \"...\"}]} for a list of messages.";
 
-/// A submission that the agent had no room for is offered again; so many are kept.
-const MOST_KEPT: usize = 256;
-
 /// How much of its deadline a call leaves for the way back, in milliseconds.
 const MARGIN: u64 = 1_000;
 
 static QQ: State<Qq> = State::new(|| Qq::new(format!("{:x}", now())));
 
-/// Who waits for which ticket.
-static WAITING: State<BTreeMap<u64, oneshot::Sender<Outcome>>> = State::new(BTreeMap::new);
-
-/// What the agent had no room for, in order.
-static KEPT: State<VecDeque<Submission>> = State::new(VecDeque::new);
-
 /// What of the settings was complained about last.
 static WRONG: State<Vec<String>> = State::new(Vec::new);
-
-type Outcome = Result<Value, Failure>;
 
 struct QqChannel;
 
@@ -131,7 +116,7 @@ impl Channel for QqChannel {
         let Some(begun) = QQ.with(|qq| qq.deliver(&output, &settings, now(), time))? else {
             return Ok(Receipt::sent());
         };
-        let outcome = outcome(begun).await?;
+        let outcome = wait(begun).await.map_err(|failure| failure.error())?;
         let ids: Vec<&str> =
             outcome["message_ids"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         let mut receipt = ids.first().map_or_else(Receipt::sent, |id| Receipt::with_id(*id));
@@ -172,89 +157,6 @@ impl Snapshot for QqChannel {
     async fn load(state: Vec<u8>) -> Result<(), Error> {
         QQ.with(|qq| qq.load(&state))
     }
-}
-
-/// Does what is to be done, in order, and what comes of it.
-async fn perform(effects: Vec<Effect>) {
-    let mut effects = VecDeque::from(effects);
-    while let Some(effect) = effects.pop_front() {
-        match effect {
-            Effect::Submit(submission) => submit(*submission).await,
-            Effect::Send { connection, text } => {
-                if let Err(error) = sockets::send(connection, Frame::Text(text)).await {
-                    let (settings, reason) = (settings(), error.message());
-                    effects.extend(QQ.with(|qq| qq.close(connection, &reason, &settings, now())));
-                }
-            }
-            Effect::Close { connection, reason } => {
-                if let Err(error) = sockets::close(connection, &reason) {
-                    log::debug(format!("connection {connection} was not closed: {}", error.message()));
-                }
-            }
-            Effect::Publish { topic, payload } => {
-                if let Err(error) = bus::publish(topic, &payload) {
-                    log::debug(format!("the event `{topic}` was not published: {}", error.message()));
-                }
-            }
-            Effect::Log(level, text) => log::write(level, text),
-            Effect::Settle { ticket, outcome } => {
-                // Nobody waits for what was shown of an answer, nor after a time-out.
-                if let Some(waiting) = WAITING.with(|waiting| waiting.remove(&ticket)) {
-                    let _ = waiting.send(outcome);
-                } else if let Err(failure) = outcome {
-                    log::warn(format!("a piece of an answer was not shown on QQ: {}", failure.message()));
-                }
-            }
-        }
-    }
-}
-
-/// Hands an input to the agent. Where it has no room it is kept, and so are those that come after it.
-async fn submit(submission: Submission) {
-    if KEPT.with(|kept| !kept.is_empty()) {
-        keep(submission, false);
-        return;
-    }
-    match inputs::submit(submission.clone()).await {
-        Ok(_) => {}
-        Err(Error::Busy | Error::Retryable) => keep(submission, false),
-        Err(error) => log::error(format!("a message from QQ did not reach the agent: {}", error.message())),
-    }
-}
-
-fn keep(submission: Submission, is_first: bool) {
-    KEPT.with(|kept| {
-        if is_first {
-            kept.push_front(submission);
-        } else if kept.len() < MOST_KEPT {
-            kept.push_back(submission);
-        } else {
-            log::error(format!("a message of {} on QQ is lost: the agent takes none", submission.user));
-        }
-    });
-}
-
-/// Offers what the agent had no room for once more.
-async fn offer_again() {
-    while let Some(submission) = KEPT.with(VecDeque::pop_front) {
-        match inputs::submit(submission.clone()).await {
-            Ok(_) => {}
-            Err(Error::Busy | Error::Retryable) => return keep(submission, true),
-            Err(error) => log::error(format!("a message from QQ did not reach the agent: {}", error.message())),
-        }
-    }
-}
-
-async fn outcome(begun: Begun) -> Result<Value, Error> {
-    wait(begun).await.map_err(|failure| failure.error())
-}
-
-/// Does what was begun, and waits until it has come to its end.
-async fn wait(begun: Begun) -> Outcome {
-    let (end, ended) = oneshot::channel();
-    WAITING.with(|waiting| waiting.insert(begun.ticket, end));
-    perform(begun.effects).await;
-    ended.await.unwrap_or_else(|_| Err(Failure::Lost { action: "a request".to_owned() }))
 }
 
 /// The settings as they are now; what is wrong with them is said once.

@@ -160,7 +160,8 @@ impl Qq {
         let ask = |lookup: Lookup| {
             let (action, params) = lookup.request(place);
             let purpose = Purpose::Lookup { draft: number, lookup };
-            self.desk.ask(connection, (action, &params), purpose, now, LOOKUP_TIME)
+            let question = self.desk.ask(connection, (action, &params), purpose, now, LOOKUP_TIME);
+            Effect::Ask { question, ticket: None }
         };
         lookups.into_iter().map(ask).collect()
     }

@@ -54,7 +54,7 @@ struct Lane {
 #[derive(Debug, PartialEq)]
 pub(crate) enum Step {
     /// Ask this of the account's client.
-    Ask { account: String, call: Call, time: u64 },
+    Ask { ticket: u64, account: String, call: Call, time: u64 },
     /// A parcel has come to its end.
     Done { ticket: u64, account: String, outcome: Result<Value, Failure> },
     /// Nothing.
@@ -116,7 +116,7 @@ impl Outbox {
             }
             Some(call) => {
                 lane.waits = true;
-                Step::Ask { account: parcel.account.clone(), call: call.clone(), time }
+                Step::Ask { ticket: parcel.ticket, account: parcel.account.clone(), call: call.clone(), time }
             }
             None => {
                 let outcome = json!({ "message_ids": parcel.ids, "data": parcel.data });

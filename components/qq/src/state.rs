@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::account::Accounts;
-use crate::desk::{Asked, Desk, Purpose};
+use crate::desk::{Asked, Desk, Purpose, Silence};
 use crate::draft::Drafts;
 use crate::effect::{Effect, warning};
 use crate::event::{self, Answer, Event, Meta};
@@ -131,7 +131,8 @@ impl Qq {
     /// A connection is gone.
     pub(crate) fn close(&mut self, from: ConnectionId, reason: &str, settings: &Settings, now: u64) -> Vec<Effect> {
         let mut effects = self.accounts.close(from, reason, now);
-        for (asked, failure) in self.desk.lost(from) {
+        for asked in self.desk.lost(from) {
+            let failure = asked.failure(Silence::Lost);
             effects.extend(self.resolve(asked, Err(failure), settings, now));
         }
         effects
@@ -140,7 +141,8 @@ impl Qq {
     /// Gives up what took too long, and connections that have fallen silent.
     pub(crate) fn sweep(&mut self, settings: &Settings, now: u64) -> Vec<Effect> {
         let mut effects = self.accounts.look_for_dead(now);
-        for (asked, failure) in self.desk.expired(now) {
+        for asked in self.desk.expired(now) {
+            let failure = asked.failure(Silence::TimedOut);
             effects.extend(self.resolve(asked, Err(failure), settings, now));
         }
         effects
@@ -163,6 +165,20 @@ impl Qq {
         self.resolve(asked, outcome, settings, now)
     }
 
+    /// There is no answer to a request, and there will be none.
+    pub(crate) fn unanswered(
+        &mut self,
+        from: ConnectionId,
+        echo: &str,
+        silence: Silence,
+        settings: &Settings,
+        now: u64,
+    ) -> Vec<Effect> {
+        let Some(asked) = self.desk.answered(from, echo) else { return Vec::new() };
+        let failure = asked.failure(silence);
+        self.resolve(asked, Err(failure), settings, now)
+    }
+
     /// What a request came to goes to whoever asked.
     fn resolve(&mut self, asked: Asked, outcome: Result<Value, Failure>, settings: &Settings, now: u64) -> Vec<Effect> {
         match asked.purpose {
@@ -182,26 +198,24 @@ impl Qq {
         loop {
             match self.outbox.step(lane, now) {
                 Step::Rest => return effects,
-                Step::Ask { account, call, time } => {
-                    let request = (call.action.as_str(), &call.params);
-                    let refused = match self.accounts.requests(&account) {
-                        Some(connection) => {
-                            let (purpose, time) = (Purpose::Lane(lane.to_owned()), time.min(settings.answer_timeout));
-                            match self.desk.ask(connection, request, purpose, now, time) {
-                                Effect::Send { text, .. } if text.len() > LARGEST_FRAME => {
-                                    self.desk.take_back();
-                                    format!("{} bytes are too many for one message to QQ; nothing was sent", text.len())
-                                }
-                                effect => {
-                                    effects.push(effect);
-                                    continue;
-                                }
-                            }
-                        }
-                        None => format!("the QQ account {account} is not connected; nothing was sent"),
+                Step::Ask { ticket, account, call, time } => {
+                    let Some(connection) = self.accounts.requests(&account) else {
+                        let words = format!("the QQ account {account} is not connected; nothing was sent");
+                        let step = self.outbox.answered(lane, Err(Failure::NotConnected { words }));
+                        effects.extend(self.done(step));
+                        continue;
                     };
-                    let step = self.outbox.answered(lane, Err(Failure::NotConnected { words: refused }));
-                    effects.extend(self.done(step));
+                    let request = (call.action.as_str(), &call.params);
+                    let (purpose, time) = (Purpose::Lane(lane.to_owned()), time.min(settings.answer_timeout));
+                    let question = self.desk.ask(connection, request, purpose, now, time);
+                    if question.text.len() <= LARGEST_FRAME {
+                        effects.push(Effect::Ask { question, ticket: Some(ticket) });
+                        continue;
+                    }
+                    let size = question.text.len();
+                    let words = format!("{size} bytes are too many for one message to QQ; nothing was sent");
+                    let silence = Silence::NotSent(words);
+                    effects.extend(self.unanswered(connection, &question.echo, silence, settings, now));
                 }
                 step => effects.extend(self.done(step)),
             }

@@ -6,6 +6,7 @@ mod groups;
 mod hostile;
 mod looking_up;
 mod sending;
+mod shell;
 mod swap;
 mod tools;
 
@@ -124,8 +125,9 @@ impl Bench {
         for effect in effects {
             match effect {
                 Effect::Submit(submission) => self.inputs.push(*submission),
-                Effect::Send { connection, text } => {
-                    self.requests.push((connection, serde_json::from_str(&text).expect("a frame is JSON")));
+                Effect::Ask { question, .. } => {
+                    let frame = serde_json::from_str(&question.text).expect("a frame is JSON");
+                    self.requests.push((question.connection, frame));
                 }
                 Effect::Close { connection, .. } => self.closed.push(connection),
                 Effect::Publish { payload, .. } => self.published.push(payload),
