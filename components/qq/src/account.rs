@@ -19,6 +19,9 @@ const MISSED: u64 = 3;
 /// An account that was connected so recently is expected back at once, in milliseconds.
 const EXPECTED_BACK: u64 = 60_000;
 
+/// Accounts that are known at a time.
+const MOST: usize = 64;
+
 /// The listener under which recorded frames are played: whatever is said there is meant for the agent.
 const REHEARSAL: &str = "try";
 
@@ -97,6 +100,11 @@ impl Accounts {
     /// Makes a connection an account's; one that did the same for it before is closed.
     fn attach(&mut self, connection: ConnectionId, name: &str, now: u64) -> Vec<Effect> {
         let Some(link) = self.links.get_mut(&connection) else { return Vec::new() };
+        if self.accounts.len() >= MOST && !self.accounts.contains_key(name) {
+            let is_first = !std::mem::replace(&mut link.complained, true);
+            let words = format!("the QQ account {name} is not served: {MOST} are the most");
+            return if is_first { vec![warning(words)] } else { Vec::new() };
+        }
         link.account = Some(name.to_owned());
         let (events, requests) = (link.events, link.requests);
         let (interval, gone) = (USUAL_INTERVAL, 0);
@@ -147,7 +155,7 @@ impl Accounts {
     pub(crate) fn told(&mut self, connection: ConnectionId, meta: &Meta) -> Vec<Effect> {
         let Meta::Heartbeat { online, interval, .. } = meta else { return Vec::new() };
         let Some(link) = self.links.get_mut(&connection) else { return Vec::new() };
-        link.beats = true;
+        link.beats |= interval.is_some();
         let Some(name) = link.account.clone() else { return Vec::new() };
         let Some(account) = self.accounts.get_mut(&name) else { return Vec::new() };
         if let Some(interval) = interval {

@@ -148,6 +148,10 @@ pub(crate) fn read(frame: &Value, account: Option<&str>) -> Event {
     let self_id = self_id(frame).or_else(|| account.map(str::to_owned));
     match frame["post_type"].as_str() {
         Some("message") => self_id.and_then(|self_id| message(frame, self_id)).map_or(Event::Ignored, boxed),
+        // NapCat says at once what its heartbeats say later.
+        Some("notice") if frame["notice_type"] == "bot_offline" => {
+            Event::Meta(Meta::Heartbeat { self_id, online: false, interval: None })
+        }
         Some("notice" | "request") => {
             let notice = self_id.and_then(|self_id| notice::read(frame, self_id));
             notice.map_or(Event::Ignored, |notice| Event::Notice(Box::new(notice)))

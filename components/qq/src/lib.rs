@@ -127,8 +127,8 @@ impl Channel for QqChannel {
     }
 
     async fn show(deltas: Vec<Delta>) {
-        let settings = settings();
-        if settings.stream {
+        if Settings::streams() {
+            let settings = settings();
             perform(QQ.with(|qq| qq.show(&deltas, &settings, now()))).await;
         }
     }

@@ -79,7 +79,7 @@ impl Target {
 
     /// One message.
     fn message(&self, segments: &[Segment], settings: &Settings) -> Call {
-        let message = if settings.as_string { Value::from(cq::write(segments)) } else { json!(segments) };
+        let message = written(segments, settings);
         self.call(("send_group_msg", "send_private_msg"), json!({ "message": message }))
     }
 
@@ -89,11 +89,17 @@ impl Target {
     }
 
     /// A message of a forward. Clients disagree about the names of the fields.
-    fn node(&self, name: &str, segments: &[Segment]) -> Value {
+    fn node(&self, name: &str, segments: &[Segment], settings: &Settings) -> Value {
         let id = field::number(&self.route.account);
-        let data = json!({ "name": name, "nickname": name, "uin": id, "user_id": id, "content": segments });
+        let data =
+            json!({ "name": name, "nickname": name, "uin": id, "user_id": id, "content": written(segments, settings) });
         json!({ "type": "node", "data": data })
     }
+}
+
+/// Segments in the form that the client takes.
+fn written(segments: &[Segment], settings: &Settings) -> Value {
+    if settings.as_string { Value::from(cq::write(segments)) } else { json!(segments) }
 }
 
 /// The requests that send an output. `text` is what of its text is still to be sent.
@@ -107,7 +113,7 @@ pub(crate) fn calls(output: &Output, text: &str, target: &Target, settings: &Set
         attach_images(&mut messages, &output.media)?;
     }
     let mut forward = None;
-    match output.structured.as_deref().map(|json| structured(json, target)).transpose()? {
+    match output.structured.as_deref().map(|json| structured(json, target, settings)).transpose()? {
         Some(Structured::Message(segments)) => messages.push(segments),
         Some(Structured::Forward(nodes)) => forward = Some(target.forward(&nodes)),
         None => {}
@@ -116,7 +122,7 @@ pub(crate) fn calls(output: &Output, text: &str, target: &Target, settings: &Set
         first.splice(0..0, opening(output, target, settings)?);
     }
     let singly: Vec<Call> = messages.iter().map(|segments| target.message(segments, settings)).collect();
-    let mut calls = if is_long { forwards(&messages, target, &singly) } else { singly };
+    let mut calls = if is_long { forwards(&messages, target, &singly, settings) } else { singly };
     calls.extend(forward);
     for media in output.media.iter().filter(|media| is_apart || !is_image(media)) {
         calls.push(medium(media, target, settings)?);
@@ -151,14 +157,15 @@ fn opening(output: &Output, target: &Target, settings: &Settings) -> Result<Vec<
 }
 
 /// Long text as forwards; where the client can't, as single messages.
-fn forwards(messages: &[Vec<Segment>], target: &Target, singly: &[Call]) -> Vec<Call> {
+fn forwards(messages: &[Vec<Segment>], target: &Target, singly: &[Call], settings: &Settings) -> Vec<Call> {
     let lists = messages.chunks(MOST_NODES).zip(singly.chunks(MOST_NODES));
     lists
         .map(|(messages, singly)| {
             let content = |message: &Vec<Segment>| -> Vec<Segment> {
                 message.iter().filter(|segment| segment.kind != "reply").cloned().collect()
             };
-            let nodes: Vec<Value> = messages.iter().map(|message| target.node("回复", &content(message))).collect();
+            let nodes: Vec<Value> =
+                messages.iter().map(|message| target.node("回复", &content(message), settings)).collect();
             target.forward(&nodes).or(singly.to_vec())
         })
         .collect()
@@ -227,7 +234,7 @@ enum Structured {
 }
 
 /// A structured message: a list of segments, or `{"forward": [{"name", "content"}]}`.
-fn structured(json: &str, target: &Target) -> Result<Structured, Error> {
+fn structured(json: &str, target: &Target, settings: &Settings) -> Result<Structured, Error> {
     let value: Value = serde_json::from_str(json)?;
     let Some(nodes) = value.get("forward") else { return segments(&value).map(Structured::Message) };
     let nodes = nodes.as_array().filter(|nodes| (1..=MOST_NODES).contains(&nodes.len()));
@@ -235,7 +242,7 @@ fn structured(json: &str, target: &Target) -> Result<Structured, Error> {
         || Error::invalid(format!("`forward` is a list of 1 to {MOST_NODES} messages with `name` and `content`"));
     let nodes = nodes.ok_or_else(wrong)?.iter().map(|node| {
         let name = field::name(&node["name"]).unwrap_or_else(|| "消息".to_owned());
-        Ok(target.node(&name, &segments(&node["content"])?))
+        Ok(target.node(&name, &segments(&node["content"])?, settings))
     });
     nodes.collect::<Result<_, _>>().map(Structured::Forward)
 }

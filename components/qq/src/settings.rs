@@ -46,6 +46,11 @@ impl Settings {
         Self::from(|key| settings::get(key).ok())
     }
 
+    /// Whether answers are shown while they are being written: asked for each piece, so nothing else is read.
+    pub(crate) fn streams() -> bool {
+        settings::get("stream").unwrap_or(false)
+    }
+
     /// Reads the values that `get` has; also, what is wrong with them.
     pub(crate) fn from(get: impl Fn(&str) -> Option<Value>) -> (Self, Vec<String>) {
         let mut wrong = Vec::new();

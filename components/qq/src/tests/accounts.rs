@@ -101,3 +101,23 @@ fn an_account_that_is_logged_out_is_said_once() {
     assert_eq!(bench.said.iter().filter(|line| line.contains("off line")).count(), 1);
     assert!(bench.said.last().is_some_and(|line| line.contains("on line again")));
 }
+
+#[test]
+fn an_account_that_is_thrown_out_is_off_line_at_once() {
+    let mut bench = Bench::new();
+    bench.hear(&json!({"post_type": "notice", "notice_type": "bot_offline", "self_id": ME, "user_id": ME, "message": "被踢下线"}));
+    assert_eq!(bench.published.last().map(|event| &event["state"]), Some(&json!("offline")));
+    assert!(bench.inputs.is_empty());
+}
+
+#[test]
+fn a_client_that_makes_up_accounts_is_not_followed() {
+    let mut bench = Bench::new();
+    for account in 0..500 {
+        let mut frame = private(account, &json!("喂"));
+        frame["self_id"] = json!(900_000 + account);
+        bench.hear(&frame);
+    }
+    assert_eq!(bench.qq.accounts(0).as_array().map(Vec::len), Some(64));
+    assert_eq!(bench.said.iter().filter(|line| line.contains("is not served")).count(), 1);
+}
