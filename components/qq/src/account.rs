@@ -64,6 +64,17 @@ struct Link {
     complained: bool,
 }
 
+impl Account {
+    fn holds(&self, connection: ConnectionId) -> bool {
+        self.events == Some(connection) || self.requests == Some(connection)
+    }
+
+    fn let_go(&mut self, connection: ConnectionId) {
+        self.events = self.events.filter(|id| *id != connection);
+        self.requests = self.requests.filter(|id| *id != connection);
+    }
+}
+
 impl Accounts {
     /// A connection is there. `known`: the account it was found to belong to before.
     pub(crate) fn open(&mut self, connection: &Connection, known: Option<String>, now: u64) -> Vec<Effect> {
@@ -89,8 +100,10 @@ impl Accounts {
         let Some(link) = self.links.get(&connection).filter(|link| !link.rehearsal) else { return Vec::new() };
         let account = account.map(str::to_owned).or_else(|| link.account.clone());
         let Some(name) = account else { return Vec::new() };
-        let effects =
-            if link.account.as_ref() == Some(&name) { Vec::new() } else { self.attach(connection, &name, now) };
+        // Several accounts may talk over one connection.
+        let holds = |account: &Account| account.holds(connection);
+        let is_known = self.accounts.get(&name).is_some_and(holds);
+        let effects = if is_known { Vec::new() } else { self.attach(connection, &name, now) };
         if let Some(account) = self.accounts.get_mut(&name) {
             account.heard = now;
         }
@@ -116,8 +129,7 @@ impl Accounts {
         let mut effects = Vec::new();
         for old in before.into_iter().flatten().filter(|old| *old != connection) {
             // It loses all that it did, also what the one that comes does not do.
-            account.events = account.events.filter(|id| *id != old);
-            account.requests = account.requests.filter(|id| *id != old);
+            account.let_go(old);
             if let Some(link) = self.links.get_mut(&old).filter(|link| !link.replaced) {
                 link.replaced = true;
                 effects
@@ -139,24 +151,27 @@ impl Accounts {
 
     /// A connection is gone.
     pub(crate) fn close(&mut self, connection: ConnectionId, reason: &str, now: u64) -> Vec<Effect> {
-        let Some(link) = self.links.remove(&connection) else { return Vec::new() };
-        let Some(name) = link.account.filter(|_| !link.replaced) else { return Vec::new() };
-        let Some(account) = self.accounts.get_mut(&name) else { return Vec::new() };
-        account.events = account.events.filter(|id| *id != connection);
-        account.requests = account.requests.filter(|id| *id != connection);
-        account.gone = now;
-        vec![
-            warning(format!("the QQ account {name} is no longer connected: {reason}")),
-            state(&name, "disconnected", Some(reason)),
-        ]
+        self.links.remove(&connection);
+        let mut effects = Vec::new();
+        for (name, account) in &mut self.accounts {
+            // One that was replaced or taken for dead holds nothing any more.
+            if !account.holds(connection) {
+                continue;
+            }
+            account.let_go(connection);
+            account.gone = now;
+            effects.push(warning(format!("the QQ account {name} is no longer connected: {reason}")));
+            effects.push(state(name, "disconnected", Some(reason)));
+        }
+        effects
     }
 
     /// What a client tells of itself.
     pub(crate) fn told(&mut self, connection: ConnectionId, meta: &Meta) -> Vec<Effect> {
-        let Meta::Heartbeat { online, interval, .. } = meta else { return Vec::new() };
+        let Meta::Heartbeat { self_id, online, interval } = meta else { return Vec::new() };
         let Some(link) = self.links.get_mut(&connection) else { return Vec::new() };
         link.beats |= interval.is_some();
-        let Some(name) = link.account.clone() else { return Vec::new() };
+        let Some(name) = self_id.clone().or_else(|| link.account.clone()) else { return Vec::new() };
         let Some(account) = self.accounts.get_mut(&name) else { return Vec::new() };
         if let Some(interval) = interval {
             account.interval = (*interval).clamp(1_000, 600_000);
@@ -189,8 +204,7 @@ impl Accounts {
                 )));
                 effects.push(state(name, "dead", Some(&words)));
                 effects.push(Effect::Close { connection, reason: words });
-                account.events = account.events.filter(|id| *id != connection);
-                account.requests = account.requests.filter(|id| *id != connection);
+                account.let_go(connection);
             }
         }
         effects

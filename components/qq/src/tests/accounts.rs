@@ -34,7 +34,9 @@ fn events_and_requests_may_have_connections_of_their_own() {
     let answer = json!({"status": "ok", "retcode": 0, "data": {"message_id": 1}, "echo": echo}).to_string();
     bench.hear_text(2, &answer);
     assert_eq!(bench.outcome(ticket), None, "an answer counts where it was asked for");
+    let said = bench.said.len();
     bench.hear_text(3, &answer);
+    assert_eq!(bench.said.len(), said, "an answer is no new connection");
     assert!(bench.outcome(ticket).expect("it has ended").is_ok());
     bench.connect(4, &[("x-self-id", "5"), ("x-client-role", "Universal")]);
     assert_eq!(bench.closed, [2, 3]);
@@ -120,4 +122,20 @@ fn a_client_that_makes_up_accounts_is_not_followed() {
     }
     assert_eq!(bench.qq.accounts(0).as_array().map(Vec::len), Some(64));
     assert_eq!(bench.said.iter().filter(|line| line.contains("is not served")).count(), 1);
+}
+
+#[test]
+fn several_accounts_may_talk_over_one_connection() {
+    let mut bench = Bench::new();
+    let before = bench.said.len();
+    for round in 0..20 {
+        let mut frame = private(round, &json!("喂"));
+        frame["self_id"] = if round % 2 == 0 { json!(5) } else { json!(ME) };
+        bench.hear(&frame);
+    }
+    assert_eq!((bench.inputs.len(), bench.said.len() - before), (20, 1), "that one has come is said once");
+    bench.disconnect(1);
+    assert_eq!(bench.said.iter().filter(|line| line.contains("no longer connected")).count(), 2);
+    let states = bench.qq.accounts(bench.now);
+    assert!(states.as_array().expect("a list").iter().all(|account| account["state"] == "disconnected"));
 }
