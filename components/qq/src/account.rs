@@ -46,7 +46,7 @@ struct Account {
     /// How often it says that it is there, in milliseconds.
     interval: u64,
     /// When its last connection went, in milliseconds.
-    gone: u64,
+    gone: Option<u64>,
 }
 
 /// One connection.
@@ -58,6 +58,8 @@ struct Link {
     /// Another one has taken its place; what still comes over it counts no more.
     replaced: bool,
     rehearsal: bool,
+    /// An earlier instance said that it was there.
+    resumed: bool,
     /// Its client says now and then that it is there; of one that never did, silence says nothing.
     beats: bool,
     /// It has been said that frames of it could not be read.
@@ -82,6 +84,7 @@ impl Accounts {
         let named = connection.meta("x-self-id").and_then(|id| field::party(&Value::from(id)));
         let link = Link {
             account: None,
+            resumed: connection.resumed,
             events: role != "api",
             requests: role != "event",
             replaced: false,
@@ -119,8 +122,8 @@ impl Accounts {
             return if is_first { vec![warning(words)] } else { Vec::new() };
         }
         link.account = Some(name.to_owned());
-        let (events, requests) = (link.events, link.requests);
-        let (interval, gone) = (USUAL_INTERVAL, 0);
+        let (events, requests, is_resumed) = (link.events, link.requests, link.resumed);
+        let (interval, gone) = (USUAL_INTERVAL, None);
         let blank = Account { events: None, requests: None, online: true, heard: now, interval, gone };
         let account = self.accounts.entry(name.to_owned()).or_insert(blank);
         account.heard = now;
@@ -144,8 +147,10 @@ impl Accounts {
         if requests {
             account.requests = Some(connection);
         }
-        effects.push(info(format!("the QQ account {name} is connected")));
-        effects.push(state(name, "connected", None));
+        if !is_resumed {
+            effects.push(info(format!("the QQ account {name} is connected")));
+            effects.push(state(name, "connected", None));
+        }
         effects
     }
 
@@ -159,7 +164,7 @@ impl Accounts {
                 continue;
             }
             account.let_go(connection);
-            account.gone = now;
+            account.gone = Some(now);
             effects.push(warning(format!("the QQ account {name} is no longer connected: {reason}")));
             effects.push(state(name, "disconnected", Some(reason)));
         }
@@ -197,7 +202,7 @@ impl Accounts {
             };
             if silence > account.interval * MISSED {
                 link.replaced = true;
-                account.gone = now;
+                account.gone = Some(now);
                 let words = format!("nothing was heard of it for {} s", silence / 1_000);
                 effects.push(warning(format!(
                     "the QQ account {name} is taken for dead: {words}; its connection is closed"
@@ -242,8 +247,8 @@ impl Accounts {
 
     /// Whether an account will probably be back in a moment.
     pub(crate) fn is_expected(&self, account: &str, now: u64) -> bool {
-        let gone = self.accounts.get(account).filter(|account| account.requests.is_none());
-        gone.is_some_and(|account| now.saturating_sub(account.gone) < EXPECTED_BACK)
+        let away = self.accounts.get(account).filter(|account| account.requests.is_none());
+        away.and_then(|account| account.gone).is_some_and(|gone| now.saturating_sub(gone) < EXPECTED_BACK)
     }
 
     /// The accounts that can be asked.

@@ -22,6 +22,9 @@ const MOST_LOOKUPS: usize = 16;
 /// Messages of one conversation that wait; beyond, the first goes on as it is.
 const MOST_WAITING: usize = 32;
 
+/// Messages of all conversations that wait; beyond, the one that came first goes on as it is.
+const MOST_IN_ALL: usize = 256;
+
 /// A message that waits.
 #[derive(Debug)]
 pub(crate) struct Draft {
@@ -74,6 +77,11 @@ impl Drafts {
         lane.push_back(draft);
         if lane.len() > MOST_WAITING
             && let Some(first) = lane.front_mut()
+        {
+            first.open = 0;
+        }
+        if self.lanes.values().map(VecDeque::len).sum::<usize>() > MOST_IN_ALL
+            && let Some(first) = self.lanes.values_mut().filter_map(VecDeque::front_mut).min_by_key(|it| it.number)
         {
             first.open = 0;
         }

@@ -34,7 +34,8 @@ mod speaking;
 mod split;
 mod state;
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::LazyLock;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use homeagent_sdk::sockets::{ConnectionId, Frame};
 use homeagent_sdk::{
@@ -58,7 +59,7 @@ const HELP: &str = "Sends to QQ: to a person as qq:<account number>, to a group 
 /// How much of its deadline a call leaves for the way back, in milliseconds.
 const MARGIN: u64 = 1_000;
 
-static QQ: State<Qq> = State::new(|| Qq::new(format!("{:x}", now())));
+static QQ: State<Qq> = State::new(|| Qq::new(prefix()));
 
 /// What of the settings was complained about last.
 static WRONG: State<Vec<String>> = State::new(Vec::new);
@@ -169,10 +170,16 @@ fn settings() -> Settings {
     settings
 }
 
-/// Milliseconds since 1970.
+/// Milliseconds since this instance began, by a clock that never jumps: they measure how long things take.
 fn now() -> u64 {
+    static BEGINNING: LazyLock<Instant> = LazyLock::new(Instant::now);
+    u64::try_from(BEGINNING.elapsed().as_millis()).unwrap_or(u64::MAX)
+}
+
+/// What no other instance's requests begin with.
+fn prefix() -> String {
     let passed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(passed.as_millis()).unwrap_or(u64::MAX)
+    format!("{:x}", passed.as_micros())
 }
 
 homeagent_sdk::export!(QqChannel: Tools, Sockets, Channel, Snapshot);

@@ -1,5 +1,7 @@
 //! All that the channel knows, and what comes of each thing that happens.
 
+use std::collections::BTreeMap;
+
 use homeagent_sdk::Connection;
 use homeagent_sdk::sockets::ConnectionId;
 use serde::{Deserialize, Serialize};
@@ -49,7 +51,7 @@ pub(crate) struct Known {
     pub(crate) peers: Ring<Contact>,
     pub(crate) rates: Rates,
     /// Which connection belongs to which account.
-    pub(crate) connections: std::collections::BTreeMap<ConnectionId, String>,
+    pub(crate) connections: BTreeMap<ConnectionId, String>,
 }
 
 /// How a conversation is reached.
@@ -68,7 +70,7 @@ impl Default for Known {
             names: Ring::new(5_000),
             peers: Ring::new(2_000),
             rates: Rates::default(),
-            connections: std::collections::BTreeMap::new(),
+            connections: BTreeMap::new(),
         }
     }
 }

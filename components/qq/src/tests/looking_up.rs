@@ -206,3 +206,18 @@ fn who_replies_to_a_picture_or_a_forward_asks_about_it() {
     assert_eq!(bench.heard(), ["[引用 甲: [合并转发:\n  乙: 早\n]]\n这是什么"]);
     assert_eq!(meta(bench.input(), "forwarded"), Some("true"));
 }
+
+#[test]
+fn only_so_many_messages_wait() {
+    let mut bench = Bench::with(&json!({"rate_per_minute": 0}));
+    for id in 0..40 {
+        bench.hear(&private(id, &forward(&format!("f{id}"))));
+    }
+    assert_eq!(bench.inputs.len(), 8, "the first of a conversation go on");
+    for user in 0..400 {
+        let mut frame = private(1_000 + user, &forward("f"));
+        frame["user_id"] = json!(50_000 + user);
+        bench.hear(&frame);
+    }
+    assert_eq!(bench.inputs.len(), 440 - 256);
+}

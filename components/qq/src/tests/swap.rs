@@ -11,6 +11,7 @@ fn swapped(bench: &mut Bench) -> Bench {
     let state = bench.qq.save();
     let mut next = Bench { qq: crate::state::Qq::new("u".to_owned()), ..Bench::with(&json!({})) };
     next.said.clear();
+    next.published.clear();
     next.qq.load(&state).expect("it takes over");
     next
 }
@@ -26,7 +27,7 @@ fn what_was_said_and_seen_is_known_after_a_swap() {
     assert!(next.inputs.is_empty(), "it was heard before the swap");
     next.hear(&group(3, &json!([at(ME), text("嗯")])));
     assert!(text_of(next.input()).contains("| 老王: 背景"));
-    assert!(next.closed.is_empty());
+    assert!(next.closed.is_empty() && next.said.is_empty() && next.published.is_empty(), "nobody has come or gone");
 }
 
 #[test]
