@@ -13,6 +13,7 @@ mod discovery;
 mod events;
 mod exposition;
 mod interrupts;
+mod local;
 mod metrics;
 mod observability;
 mod otel;

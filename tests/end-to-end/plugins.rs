@@ -96,6 +96,41 @@ async fn a_plugin_is_installed_edited_live_reloaded_by_the_agent_and_removed() {
 }
 
 #[tokio::test]
+async fn a_package_is_signed_packed_and_installed_and_keeps_its_grants_only_with_its_key() {
+    let (daemon, _vendor) = with_vendor().await;
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| elsewhere.path().join(name).display().to_string();
+    let (ours, theirs, file) = (path("ours.key"), path("theirs.key"), path("ledger.tar"));
+    let made = daemon.waiter(&["plugin", "key", "new", "--key", &ours]).await.ok();
+    let fingerprint = made.lines().next().and_then(|line| line.strip_prefix("fingerprint: ")).expect("it is said");
+    daemon.waiter(&["plugin", "key", "new", "--key", &theirs]).await.ok();
+    let pack = async |guest: &str, key: &str| {
+        let folder = homeagent_test_artifacts::install(elsewhere.path(), guest, guest).display().to_string();
+        daemon.waiter(&["plugin", "pack", &folder, "--output", &file, "--sign", "--key", key]).await.ok()
+    };
+    let said = pack("ledger-one", &ours).await;
+    assert!(said.contains("plugin.sig") && said.contains(fingerprint), "{said}");
+    let said = daemon.waiter(&["plugin", "install", &file]).await.ok();
+    assert!(said.contains(&format!("ledger 1.0.0 is live, signed by {fingerprint}")), "{said}");
+    daemon.waiter(&["plugin", "grant", "ledger", "--all"]).await.ok();
+    pack("ledger-two", &ours).await;
+    let said = daemon.waiter(&["plugin", "install", &file]).await.ok();
+    assert!(said.contains("ledger 2.0.0") && said.contains("granted: events, listen, tools"), "{said}");
+    assert!(daemon.waiter(&["plugin", "list"]).await.ok().contains(fingerprint));
+
+    pack("ledger-one", &theirs).await;
+    let said = daemon.waiter(&["plugin", "install", &file]).await.ok();
+    assert!(said.contains(&format!("it was granted to a package signed by {fingerprint}")), "{said}");
+    let mut bytes = std::fs::read(&file).expect("it is there");
+    let at = bytes.len() / 2;
+    bytes[at] ^= 1;
+    std::fs::write(&file, bytes).expect("the folder takes files");
+    let refused = daemon.waiter(&["plugin", "install", &file]).await;
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(refused.stderr.contains("was changed after the package was signed"), "{}", refused.stderr);
+}
+
+#[tokio::test]
 async fn a_plugin_that_is_busy_is_a_conflict_and_runs_on() {
     let (daemon, _vendor) = with_vendor_and(&["ledger-one"]).await;
     let nothing = serde_json::json!({});

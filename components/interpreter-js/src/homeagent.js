@@ -53,6 +53,42 @@ export const submit = (submission) => request("submit", submission);
 export const interrupt = (submission) => request("interrupt", submission);
 export const stopTurn = (submission) => request("stop-turn", submission);
 
+/** The answer, with `status`, `headers`, `body` and `url`. */
+export const http = (message) => request("http", message);
+/** In hexadecimal digits. */
+export const sign = (name, algorithm, data) => ask("sign", { name, algorithm, data });
+
+/** Its own keys and values. */
+export const kv = {
+  get: (key) => request("kv-get", { key }),
+  set: (key, value) => request("kv-set", { key, value }),
+  delete: (key) => request("kv-delete", { key }),
+  list: (prefix = "", after) => request("kv-list", { prefix, after }),
+};
+
+/** Files in the folders that it was granted, and in `data`. */
+export const files = {
+  read: (folder, path, offset = 0, length) => request("files-read", { folder, path, offset, length }),
+  write: (folder, path, content) => request("files-write", { folder, path, content }),
+  append: (folder, path, content) => request("files-append", { folder, path, content }),
+  list: (folder, path = "", after) => request("files-list", { folder, path, after }),
+  stat: (folder, path) => request("files-stat", { folder, path }),
+  makeFolder: (folder, path) => request("files-make-folder", { folder, path }),
+  remove: (folder, path) => request("files-remove", { folder, path }),
+  rename: (folder, path, to) => request("files-rename", { folder, path, to }),
+};
+
+/** A program of those that it was granted. */
+export const run = (command) => request("run", command);
+
+/** Timers that the host keeps; `onTimer` is told when one fires. */
+export const timers = {
+  at: (name, time, payload = null) => request("timers-set", { name, at: time, payload }),
+  every: (name, interval, payload = null) => request("timers-set", { name, every: interval, payload }),
+  cancel: (name) => request("timers-cancel", { name }),
+  list: () => request("timers-list", {}),
+};
+
 const writer = (level) => (...parts) =>
   ask("log", { level, message: parts.map((it) => (typeof it === "string" ? it : written(it) ?? String(it))).join(" ") });
 export const log = {
@@ -104,6 +140,7 @@ export const started = (handler) => void (hooks.start = handler);
 export const selfCheck = (handler) => void (hooks.selfCheck = handler);
 export const activated = (handler) => void (hooks.activated = handler);
 export const stopped = (handler) => void (hooks.stop = handler);
+export const onTimer = (handler) => void (hooks.timer = handler);
 
 class Failed {
   constructor(value) {
@@ -140,6 +177,7 @@ const calls = {
   "self-check": () => hooks.selfCheck?.(),
   activated: () => hooks.activated?.(),
   stop: () => hooks.stop?.(),
+  timer: (firing) => hooks.timer?.(firing),
   async tool({ name, arguments: args, cause }) {
     const found = tools.get(name);
     if (!found) throw new HostError("not-found", `there is no tool \`${name}\` here`);

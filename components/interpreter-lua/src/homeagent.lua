@@ -66,6 +66,52 @@ function homeagent.submit(submission) return wait("submit", submission) end
 function homeagent.interrupt(submission) return wait("interrupt", submission) end
 function homeagent.stop_turn(submission) return wait("stop-turn", submission) end
 
+-- The answer, with `status`, `headers`, `body` and `url`.
+function homeagent.http(request) return wait("http", request) end
+
+-- In hexadecimal digits.
+function homeagent.sign(name, algorithm, data)
+  return answer(now("sign", { name = name, algorithm = algorithm, data = data }))
+end
+
+-- Its own keys and values.
+homeagent.kv = {
+  get = function(key) return wait("kv-get", { key = key }) end,
+  set = function(key, value) wait("kv-set", { key = key, value = value }) end,
+  delete = function(key) return wait("kv-delete", { key = key }) end,
+  list = function(prefix, after) return wait("kv-list", { prefix = prefix or "", after = after }) end,
+}
+
+-- Files in the folders that it was granted, and in `data`.
+local function file(folder, path, more)
+  more = more or {}
+  more.folder, more.path = folder, path
+  return more
+end
+homeagent.files = {
+  read = function(folder, path, offset, length)
+    return wait("files-read", file(folder, path, { offset = offset or 0, length = length }))
+  end,
+  write = function(folder, path, content) wait("files-write", file(folder, path, { content = content })) end,
+  append = function(folder, path, content) wait("files-append", file(folder, path, { content = content })) end,
+  list = function(folder, path, after) return wait("files-list", file(folder, path or "", { after = after })) end,
+  stat = function(folder, path) return wait("files-stat", file(folder, path)) end,
+  make_folder = function(folder, path) wait("files-make-folder", file(folder, path)) end,
+  remove = function(folder, path) wait("files-remove", file(folder, path)) end,
+  rename = function(folder, from, to) wait("files-rename", file(folder, from, { to = to })) end,
+}
+
+-- A program of those that it was granted.
+function homeagent.run(command) return wait("run", command) end
+
+-- Timers that the host keeps; `on_timer` is told when one fires.
+homeagent.timers = {
+  at = function(name, time, payload) return wait("timers-set", { name = name, at = time, payload = payload }) end,
+  every = function(name, interval, payload) return wait("timers-set", { name = name, every = interval, payload = payload }) end,
+  cancel = function(name) return wait("timers-cancel", { name = name }) end,
+  list = function() return wait("timers-list", {}) end,
+}
+
 homeagent.log = {}
 for _, level in ipairs { "trace", "debug", "info", "warn", "error" } do
   homeagent.log[level] = function(message) answer(now("log", { level = level, message = tostring(message) })) end
@@ -129,7 +175,7 @@ function homeagent.channel(definition)
   add(channels, channel_names, "name", definition)
 end
 
-for _, name in ipairs { "start", "self_check", "activated", "stop" } do
+for _, name in ipairs { "start", "self_check", "activated", "stop", "on_timer" } do
   homeagent[name] = function(handler) hooks[name] = handler end
 end
 
@@ -167,6 +213,8 @@ function calls.start(argument) if hooks.start then hooks.start(argument.resumed)
 calls["self-check"] = function() if hooks.self_check then hooks.self_check() end end
 function calls.activated() if hooks.activated then hooks.activated() end end
 function calls.stop() if hooks.stop then hooks.stop() end end
+
+function calls.timer(firing) if hooks.on_timer then hooks.on_timer(firing) end end
 
 function calls.tool(argument)
   local tool = tools[argument.name]

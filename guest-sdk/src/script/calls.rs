@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::{Interpreter, Scripted, call_at_once, host_functions, incoming, loaded, outgoing, read};
 use crate::{
-    Arguments, Cause, Channel, Delta, Descriptor, Error, Event, Events, Output, Patch, Plugin, Receipt, StageContext,
-    Stages, ToolOutput, Tools, log,
+    Arguments, Cause, Channel, Delta, Descriptor, Error, Event, Events, Firing, Output, Patch, Plugin, Receipt,
+    StageContext, Stages, Timers, ToolOutput, Tools, log,
 };
 
 impl<I: Interpreter> Plugin for Scripted<I> {
@@ -57,6 +57,13 @@ impl<I: Interpreter> Events for Scripted<I> {
     async fn on_event(event: Event) {
         let lent = host_functions::lend(event.cause.clone());
         note(call::<I>("event", outgoing::event(&event, lent.json())).await);
+    }
+}
+
+impl<I: Interpreter> Timers for Scripted<I> {
+    async fn on_timer(timer: Firing, cause: Cause) {
+        let lent = host_functions::lend(cause);
+        note(call::<I>("timer", outgoing::firing(&timer, lent.json())).await);
     }
 }
 

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::incoming::{self, read};
-use super::outgoing;
+use super::{network, outgoing};
 use crate::{Cause, Error, bus, inputs, log, registry, settings, tools};
 
 thread_local! {
@@ -52,7 +52,7 @@ fn lent(cause: &Value) -> Result<Cause, Error> {
 }
 
 /// Asks what is answered at once: `log` with `{ level, message }`, `setting` with its key, `set-setting` with
-/// `{ key, value }`, `publish` with `{ topic, payload }`.
+/// `{ key, value }`, `publish` with `{ topic, payload }`, `sign` with `{ name, algorithm, data }`.
 ///
 /// # Errors
 /// What the host says, or that there is no such function.
@@ -89,12 +89,14 @@ pub fn now(function: &str, argument: Value) -> Result<Value, Error> {
             let Publication { topic, payload } = read("publish", argument)?;
             bus::publish(&topic, &payload).map(|()| Value::Null)
         }
+        "sign" => network::sign(argument),
         _ => Err(unknown(function)),
     }
 }
 
 /// Asks what takes its time: `call-tool` with `{ name, arguments, cause }`, `submit`, `interrupt` and `stop-turn` with a
-/// submission, `replace-tools` with a list of tools.
+/// submission, `replace-tools` with a list of tools, `http` with a request, and `kv-*`, `files-*`, `timers-*` and `run`,
+/// which `docs/languages.md` describes.
 ///
 /// # Errors
 /// What the host says, or that there is no such function.
@@ -117,8 +119,9 @@ pub async fn wait(function: &str, argument: Value) -> Result<Value, Error> {
         "submit" => inputs::submit(incoming::submission(argument)?).await.map(accepted),
         "interrupt" => inputs::interrupt(incoming::submission(argument)?).await.map(accepted),
         "stop-turn" => inputs::stop(incoming::submission(argument)?).await.map(Value::from),
+        "http" => network::send(argument).await,
         "replace-tools" => registry::replace_tools(incoming::tools(argument)?).await.map(|()| Value::Null),
-        _ => Err(unknown(function)),
+        _ => super::machine::wait(function, argument).await.unwrap_or_else(|| Err(unknown(function))),
     }
 }
 

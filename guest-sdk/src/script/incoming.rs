@@ -21,7 +21,7 @@ pub(super) fn read<T: DeserializeOwned>(what: &str, value: Value) -> Result<T, E
 }
 
 /// Some languages write an empty list as they write an empty object.
-fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+pub(super) fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Nothing {}

@@ -19,6 +19,8 @@ use crate::{Error, testing};
 mod calls;
 mod host_functions;
 mod incoming;
+mod machine;
+mod network;
 mod outgoing;
 
 pub use host::{File, Program};
@@ -35,7 +37,7 @@ pub trait Interpreter: Sized + 'static {
     fn load(program: &Program) -> Result<Self, String>;
 
     /// Calls what the script registered for `what` - `describe`, `start`, `self-check`, `activated`, `stop`, `tool`,
-    /// `stage`, `event`, `deliver` or `show` - and answers with what it returned; nothing is `null`.
+    /// `stage`, `event`, `timer`, `deliver` or `show` - and answers with what it returned; nothing is `null`.
     ///
     /// # Errors
     /// What the script raised, with its file and line.
@@ -84,6 +86,6 @@ fn call_at_once<I: Interpreter>(what: &'static str, argument: Value) -> Result<V
 macro_rules! export_interpreter {
     ($interpreter:ident) => {
         type ScriptedPlugin = $crate::script::Scripted<$interpreter>;
-        $crate::export!(ScriptedPlugin: Tools, Stages, Events, Channel);
+        $crate::export!(ScriptedPlugin: Tools, Stages, Events, Channel, Timers);
     };
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Audience, Cause, Conversation, Delta, DeltaContent, Error, Event, Input, Media, MediaSource, Meta, Output,
+    Audience, Cause, Conversation, Delta, DeltaContent, Error, Event, Firing, Input, Media, MediaSource, Meta, Output,
     OutputKind, Payload, Peer, Principal, Role, Stage, StageContext, StageData, ToolCall, ToolOutput,
 };
 
@@ -63,6 +63,18 @@ pub(super) fn stage_context(context: &StageContext, cause: &Value) -> Value {
     };
     fields[key] = value;
     fields
+}
+
+pub(super) fn firing(timer: &Firing, cause: &Value) -> Value {
+    json!({
+        "id": timer.id,
+        "name": timer.name,
+        "due": timer.due,
+        "payload": parsed(&timer.payload),
+        "missed": timer.missed,
+        "cause": cause,
+        "meta": meta(&timer.meta),
+    })
 }
 
 pub(super) fn event(event: &Event, cause: &Value) -> Value {

@@ -118,7 +118,7 @@ pub fn assemble(head: &[Message], window: &[Message], tools: Vec<ToolSpec>, time
         last.push_str(text);
     }
     messages.push(Message::System(last));
-    Prompt { messages, tools, tool_choice: ToolChoice::Auto }
+    Prompt { messages, tools, tool_choice: ToolChoice::Auto, max_tokens: None }
 }
 
 /// The present moment where the daemon runs, for the model.

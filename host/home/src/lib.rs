@@ -23,6 +23,17 @@ pub fn default_home() -> Option<PathBuf> {
     resolve(|name| std::env::var_os(name))
 }
 
+/// Where the user keeps what is theirs and no daemon's, such as keys to sign with: `homeagent` in the XDG folder of
+/// configurations. `None` where neither that nor a home folder of the user is known.
+#[must_use]
+pub fn config_folder() -> Option<PathBuf> {
+    let folder = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    folder("XDG_CONFIG_HOME")
+        .filter(|path| path.is_absolute())
+        .map(|config| config.join("homeagent"))
+        .or_else(|| folder("HOME").map(|user| user.join(".config/homeagent")))
+}
+
 fn resolve(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let folder = |name| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     folder(HOME_VARIABLE)

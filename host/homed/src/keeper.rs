@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use homeagent_agent::{Agent, Phase};
 use homeagent_gateway::{Change, Live};
+use homeagent_network::Network;
 use homeagent_providers::{Policy, Providers};
 use homeagent_runtime::{Bundled, Runtime, RuntimeError};
-use homeagent_types::ports::{Mind, PluginAdmin as _};
+use homeagent_types::ports::{Mind, Models, PluginAdmin as _};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::task::AbortOnDropHandle;
@@ -28,6 +29,9 @@ pub enum AgentError {
     /// The HTTP client for the sources.
     #[error(transparent)]
     Providers(#[from] homeagent_providers::transport::TransportError),
+    /// The system's certificates, for the requests of plugins.
+    #[error("the certificates that the system trusts can't be read: {0}; install the package ca-certificates")]
+    Network(#[source] homeagent_network::tls::Error),
     /// The agent itself.
     #[error(transparent)]
     Agent(#[from] homeagent_agent::StartError),
@@ -151,12 +155,14 @@ impl Inner {
     }
 
     async fn begin(&self) -> Result<Present, AgentError> {
-        let Stores { settings, secrets, sources, bindings, grants, data, journal, .. } = self.stores.clone();
+        let Stores { settings, secrets, sources, bindings, grants, spending, data, journal, .. } = self.stores.clone();
         let runtime = Runtime::new(homeagent_runtime::Parts {
             settings: settings.clone(),
             grants,
             secrets: secrets.clone(),
             data,
+            network: Network::system().map_err(AgentError::Network)?,
+            spending,
             bundled: homeagent_bundle::packages()
                 .map(|package| Bundled { manifest: package.manifest, component: package.component })
                 .collect(),
@@ -168,6 +174,8 @@ impl Inner {
         let adapters = runtime.adapters();
         let policy = Policy::default();
         let providers = Arc::new(Providers::new(settings.clone(), secrets, sources, Arc::clone(&adapters), policy)?);
+        let models: Arc<dyn Models> = Arc::clone(&providers) as _;
+        runtime.bind_models(Arc::downgrade(&models));
         // Plugins first, so that inputs the last stop left waiting find what answers them; what plugins submit before
         // there is an agent is answered with not-live.
         runtime.load_all().await;
@@ -177,7 +185,7 @@ impl Inner {
             settings,
             bindings,
             plugins: Arc::new(runtime.clone()),
-            models: Arc::clone(&providers) as _,
+            models,
             home: self.home.clone(),
         })
         .await;

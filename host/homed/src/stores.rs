@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use homeagent_journal::Journal;
-use homeagent_settings::{Bindings, Database, Grants, PluginData, Secrets, Settings, Sources};
+use homeagent_settings::{Bindings, Database, Grants, PluginData, Secrets, Settings, Sources, Spending};
 
 use crate::daemon::StartError;
 
@@ -17,6 +17,7 @@ pub(crate) struct Stores {
     pub(crate) bindings: Bindings,
     pub(crate) grants: Grants,
     pub(crate) data: PluginData,
+    pub(crate) spending: Spending,
     pub(crate) journal: Journal,
 }
 
@@ -30,6 +31,7 @@ impl Stores {
             bindings: Bindings::open(&database)?,
             grants: Grants::open(&database)?,
             data: PluginData::open(&database)?,
+            spending: Spending::open(&database)?,
             journal: Journal::open(&database)?,
             secrets,
             database,

@@ -46,8 +46,8 @@ fn dependencies(manifest: &toml::Table) -> Vec<String> {
 /// How far a crate of the host stands from the bottom; a dependency has to stand lower.
 fn height(package: &str) -> Option<u8> {
     Some(match package {
-        "homeagent-types" | "homeagent-contract" | "homeagent-home" | "homeagent-bundle" => 0,
-        "homeagent-language" | "homeagent-settings" => 1,
+        "homeagent-types" | "homeagent-contract" | "homeagent-home" | "homeagent-package" | "homeagent-bundle" => 0,
+        "homeagent-language" | "homeagent-network" | "homeagent-settings" => 1,
         "homeagent-memory"
         | "homeagent-providers"
         | "homeagent-runtime"
@@ -87,6 +87,8 @@ fn each_part_knows_only_what_is_its_own() {
         ("notify", &["homeagent-runtime"]),
         ("rusqlite", &["homeagent-settings", "homeagent-journal"]),
         ("reqwest", &["homeagent-providers"]),
+        ("rustls", &["homeagent-network"]),
+        ("ring", &["homeagent-package"]),
         ("axum", &["homeagent-gateway"]),
         ("metrics-exporter-prometheus", &["homed"]),
         ("wit-bindgen", &["homeagent-sdk"]),

@@ -119,14 +119,7 @@ impl Transport {
 }
 
 fn client(connect: Duration) -> Result<reqwest::Client, TransportError> {
-    use rustls_platform_verifier::BuilderVerifierExt;
-    // The provider is named here, so that it does not matter whether the process has a default one.
-    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
-    let tls = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .and_then(BuilderVerifierExt::with_platform_verifier)
-        .map_err(|error| TransportError(error.into()))?
-        .with_no_client_auth();
+    let tls = homeagent_network::tls::client().map_err(|error| TransportError(error.into()))?;
     reqwest::Client::builder()
         .tls_backend_preconfigured(tls)
         .redirect(reqwest::redirect::Policy::none())

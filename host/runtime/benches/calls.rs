@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use homeagent_runtime::{Parts, Runtime};
-use homeagent_settings::{Database, Grants, PluginData, Secrets, Settings};
+use homeagent_settings::{Database, Grants, PluginData, Secrets, Settings, Spending};
 use homeagent_types::ports::{PluginAdmin, Plugins};
 use homeagent_types::stage::{Patch, Stage, StageContext, StageData};
 use homeagent_types::{Audience, Cause, Conversation, Principal, Role};
@@ -33,6 +33,8 @@ async fn runtime(folder: &TempDir) -> Runtime {
         grants: Grants::open(&database).expect("new grants"),
         secrets,
         data: PluginData::open(&database).expect("nothing is kept yet"),
+        network: homeagent_network::Network::system().expect("the system has certificates"),
+        spending: Spending::open(&database).expect("a new table"),
         bundled: Vec::new(),
         home: folder.path().to_owned(),
         plugins: folder.path().join("plugins"),

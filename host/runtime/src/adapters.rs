@@ -58,6 +58,7 @@ impl Loaded {
             state: "live".to_owned(),
             reason: None,
             digest: self.package.digest.clone(),
+            publisher: self.package.publisher.map(|key| key.fingerprint()),
             restarts: 0,
             calls: self.core.calls.load(std::sync::atomic::Ordering::Relaxed),
             waiting: 0,

@@ -21,7 +21,7 @@ pub mod plugin {
 }
 
 pub use plugin::homeagent::plugin::{
-    bus, files, inputs, kv, log, process, registry, settings, sockets, timers, tools, types,
+    bus, files, http, inputs, kv, llm, log, process, registry, secrets, settings, sockets, timers, tools, types,
 };
 
 macro_rules! little_world {

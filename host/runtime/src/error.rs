@@ -41,6 +41,22 @@ pub enum PackageError {
         /// What is wrong and where.
         reason: String,
     },
+    /// The archive can't be read as one.
+    #[error("{path} is no package: {reason}", path = path.display())]
+    Archive {
+        /// The archive.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The package is not as its publisher signed it.
+    #[error("the signed package {plugin} is refused: {reason}")]
+    Signature {
+        /// The package.
+        plugin: String,
+        /// What is not as it was signed.
+        reason: homeagent_package::SignatureError,
+    },
     /// The file is no WebAssembly component.
     #[error("{plugin} is not a WebAssembly component: {reason}; build it with --target wasm32-wasip2")]
     NotAComponent {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use homeagent_package::PublicKey;
 use homeagent_settings::{DatabaseError, Decision, Given, Grants};
 use homeagent_types::CallError;
 use homeagent_types::ports::CapabilityStatus;
@@ -20,7 +21,12 @@ pub(crate) enum Author {
     /// owner alone.
     #[default]
     Owner,
+    /// Whoever has this key.
+    Publisher(PublicKey),
 }
+
+/// How a publisher's key begins where it is stored.
+const KEY: &str = "ed25519:";
 
 impl Author {
     /// As it is stored with a grant.
@@ -28,6 +34,7 @@ impl Author {
         match self {
             Author::Bundled => "bundled".to_owned(),
             Author::Owner => "unsigned".to_owned(),
+            Author::Publisher(key) => format!("{KEY}{key}"),
         }
     }
 
@@ -42,10 +49,12 @@ impl Author {
 
 /// The stored name of an author, as people read it.
 fn named(to: Option<&str>) -> String {
-    match to {
-        Some("bundled") => "the package that came with homed".to_owned(),
-        Some("unsigned") | None => "an unsigned package".to_owned(),
-        Some(other) => format!("a package of {other}"),
+    let key = to.and_then(|to| PublicKey::parse(to.strip_prefix(KEY)?));
+    match (to, key) {
+        (_, Some(key)) => format!("a package signed by {}", key.fingerprint()),
+        (Some("bundled"), _) => "the package that came with homed".to_owned(),
+        (Some("unsigned") | None, _) => "an unsigned package".to_owned(),
+        (Some(other), _) => format!("a package of {other}"),
     }
 }
 

@@ -218,3 +218,37 @@ impl ResourceLimiter for StoreLimits {
         Ok(true)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use wasmtime::component::Component;
+
+    use super::*;
+
+    const LOG: &str = "homeagent:plugin/log@0.1.0";
+
+    /// Whether a component of the contract as it is links with a host whose contract has become another.
+    fn links(change: impl FnOnce(&mut Linker<InstanceState>) -> wasmtime::Result<()>) -> wasmtime::Result<()> {
+        let engine = ComponentEngine::new().expect("the engine starts");
+        let (_, bytes) = homeagent_test_artifacts::guest("probe");
+        let component = Component::new(&engine.engine, bytes)?;
+        let mut linker = linker(&engine)?;
+        linker.allow_shadowing(true);
+        change(&mut linker)?;
+        linker.instantiate_pre(&component).map(drop)
+    }
+
+    #[test]
+    fn a_component_links_with_a_host_that_offers_more_and_not_with_one_that_changed_what_it_imports() {
+        links(|_| Ok(())).expect("it is of this contract");
+        let more = links(|linker| {
+            linker.instance(LOG)?.func_wrap("flush", |_, (): ()| Ok(()))?;
+            linker.instance("homeagent:plugin/weather@0.1.0")?.func_wrap("now", |_, (): ()| Ok((String::new(),)))
+        });
+        more.expect("nobody has to import what is there");
+        let changed =
+            links(|linker| linker.instance(LOG)?.func_wrap("write", |_, (_, _, _): (u32, String, u64)| Ok(())));
+        let refused = format!("{:#}", changed.expect_err("the function has a parameter more"));
+        assert!(refused.contains("write"), "{refused}");
+    }
+}

@@ -6,10 +6,10 @@ use homeagent_contract::Kind;
 use homeagent_settings::Declaration;
 use serde::Deserialize;
 
-use crate::PackageError;
+use crate::{PackageError, wants};
 
 /// Every capability a package can ask for.
-pub const CAPABILITIES: [&str; 17] = [
+pub const CAPABILITIES: [&str; 18] = [
     "connect",
     "events",
     "files",
@@ -20,6 +20,7 @@ pub const CAPABILITIES: [&str; 17] = [
     "llm",
     "memory",
     "output",
+    "private-network",
     "process",
     "secrets",
     "settings",
@@ -151,7 +152,7 @@ impl Manifest {
                 "an adapter has no settings: what it needs to know stands in its source's options".into(),
             ));
         }
-        raw.wants.iter().try_for_each(|(name, details)| crate::wants::check(name, details)).map_err(refuse)?;
+        raw.wants.iter().try_for_each(|(name, details)| wants::check(name, details)).map_err(refuse)?;
         raw.limits.check().map_err(refuse)?;
         let kind = match raw.plugin.kind {
             RawKind::Plugin => Kind::Plugin,
@@ -170,7 +171,7 @@ impl Manifest {
         }
         let settings = raw.settings.into_iter().map(|(key, table)| declaration(&raw.plugin.name, &key, table));
         let settings: Vec<Declaration> = settings.collect::<Result<_, _>>().map_err(refuse)?;
-        crate::wants::check_secrets(&raw.plugin.name, &raw.wants, &settings).map_err(refuse)?;
+        wants::check_secrets(&raw.plugin.name, &raw.wants, &settings).map_err(refuse)?;
         Ok(Self {
             name: raw.plugin.name,
             version: raw.plugin.version,

@@ -14,9 +14,10 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use homeagent_contract::Kind;
-use homeagent_settings::{Grants, PluginData, Secrets, Settings};
+use homeagent_network::Network;
+use homeagent_settings::{Grants, PluginData, Secrets, Settings, Spending};
 use homeagent_types::ports::{
-    Adapters, Connection, Haste, Listeners, Mind, PluginAdmin, PluginStatus, Plugins, WebSocketPath,
+    Adapters, Connection, Haste, Listeners, Mind, Models, PluginAdmin, PluginStatus, Plugins, WebSocketPath,
 };
 use homeagent_types::stage::{Patch, StageContext};
 use homeagent_types::{
@@ -62,8 +63,12 @@ pub struct Parts {
     pub grants: Grants,
     /// The secrets, to be taken out of what goes outward.
     pub secrets: Secrets,
+    /// What plugins have spent of their tokens.
+    pub spending: Spending,
     /// What is kept for plugins.
     pub data: PluginData,
+    /// The way to others, for plugins that may go there.
+    pub network: Network,
     /// The packages that came with homed.
     pub bundled: Vec<Bundled>,
     /// The daemon's own folder.
@@ -139,7 +144,8 @@ impl Runtime {
         let host = tokio::runtime::Handle::current();
         let timers = Arc::new(TimerKeeper::new(parts.data.timers.clone(), host.clone()));
         let local = Local { data: parts.data, timers: Arc::clone(&timers), home: parts.home.clone(), host };
-        let services = Arc::new(Services::new(parts.settings, parts.grants, parts.secrets, local));
+        let Parts { settings, grants, secrets, spending, network, .. } = parts;
+        let services = Arc::new(Services::new(settings, grants, secrets, spending, network, local));
         let adapters = AdapterShelf::new(engine.clone(), Arc::clone(&services), guests.handle());
         let inner = Arc::new(Inner {
             cache: Arc::new(CodeCache::open(parts.cache, parts.compiler.map(Compiler::new))?),
@@ -167,6 +173,11 @@ impl Runtime {
     /// Gives plugins the agent to talk to.
     pub fn bind(&self, mind: Weak<dyn Mind>) {
         self.inner.services.bind(mind);
+    }
+
+    /// Gives plugins the model to ask.
+    pub fn bind_models(&self, models: Weak<dyn Models>) {
+        self.inner.services.bind_models(models);
     }
 
     /// The LLM adapters.
@@ -500,6 +511,7 @@ impl Inner {
             state: REFUSED.to_owned(),
             reason: Some(error.to_string()),
             digest: String::new(),
+            publisher: None,
             restarts: 0,
             calls: 0,
             waiting: 0,

@@ -191,6 +191,7 @@ impl Interpreter {
             state: "live".to_owned(),
             reason: None,
             digest: self.package.digest.clone(),
+            publisher: self.package.publisher.map(|key| key.fingerprint()),
             restarts: 0,
             calls: 0,
             waiting: 0,

@@ -3,9 +3,10 @@
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
-use homeagent_settings::{Grants, Secrets, Settings};
+use homeagent_network::Network;
+use homeagent_settings::{Grants, Secrets, Settings, Spending};
 use homeagent_types::CallError;
-use homeagent_types::ports::Mind;
+use homeagent_types::ports::{Mind, Models};
 use tokio::sync::broadcast;
 
 use crate::bus::Bus;
@@ -23,24 +24,37 @@ pub(crate) struct Services {
     pub(crate) grants: Grants,
     /// Known secrets are taken out of whatever a guest or the agent says outward.
     pub(crate) secrets: Secrets,
+    pub(crate) spending: Spending,
     pub(crate) registrations: Registrations,
     pub(crate) bus: Bus,
+    pub(crate) network: Network,
     pub(crate) local: Local,
     mind: OnceLock<Weak<dyn Mind>>,
+    models: OnceLock<Weak<dyn Models>>,
     /// Names of plugins whose state changes.
     changes: broadcast::Sender<Arc<str>>,
 }
 
 impl Services {
-    pub(crate) fn new(settings: Settings, grants: Grants, secrets: Secrets, local: Local) -> Self {
+    pub(crate) fn new(
+        settings: Settings,
+        grants: Grants,
+        secrets: Secrets,
+        spending: Spending,
+        network: Network,
+        local: Local,
+    ) -> Self {
         Self {
             settings,
             grants,
             secrets,
+            spending,
             registrations: Registrations::default(),
             bus: Bus::default(),
+            network,
             local,
             mind: OnceLock::new(),
+            models: OnceLock::new(),
             changes: broadcast::Sender::new(CHANGES_KEPT),
         }
     }
@@ -54,6 +68,17 @@ impl Services {
 
     pub(crate) fn mind(&self) -> Result<Arc<dyn Mind>, CallError> {
         self.mind.get().and_then(Weak::upgrade).ok_or(CallError::NotLive)
+    }
+
+    /// The model sources, which are made after the runtime and not kept alive by it, either.
+    pub(crate) fn bind_models(&self, models: Weak<dyn Models>) {
+        if self.models.set(models).is_err() {
+            tracing::error!("the runtime has been given models twice; the first ones stay");
+        }
+    }
+
+    pub(crate) fn models(&self) -> Result<Arc<dyn Models>, CallError> {
+        self.models.get().and_then(Weak::upgrade).ok_or(CallError::NotLive)
     }
 
     /// Tells whoever listens that a plugin's state is another one.

@@ -1,5 +1,5 @@
-//! What the user decided, kept in one SQLite file: settings, secrets, model sources, role bindings and grants; and what
-//! plugins keep.
+//! What the user decided, kept in one SQLite file: settings, secrets, model sources, role bindings, grants and budgets; and
+//! what plugins keep.
 //!
 //! [`Database`] is the file itself: other crates keep their own tables in it, each with its own schema version.
 //! Everything else here is a small store over it. All stores are cheap to clone, answer reads from memory, and write
@@ -15,6 +15,7 @@ mod plugin_data;
 mod registry;
 mod secrets;
 mod sources;
+mod spending;
 
 pub use bindings::{BindingError, Bindings, ROLES};
 pub use database::{Database, DatabaseError};
@@ -29,3 +30,4 @@ pub use registry::{
 };
 pub use secrets::{Secret, Secrets, SecretsError};
 pub use sources::{SourceError, SourceLine, SourceRecord, Sources};
+pub use spending::Spending;

@@ -175,6 +175,9 @@ pub struct Prompt {
     pub tools: Vec<ToolSpec>,
     /// Whether it is to call them.
     pub tool_choice: ToolChoice,
+    /// The most tokens of the answer, where fewer are wanted than the source and the settings say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u32>,
 }
 
 /// What an adapter turns into HTTP.

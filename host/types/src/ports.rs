@@ -215,6 +215,8 @@ pub struct PluginStatus {
     pub reason: Option<String>,
     /// The SHA-256 of the component, in hexadecimal digits.
     pub digest: String,
+    /// The fingerprint of the key that signed the package; none for one that came with the daemon, or that is unsigned.
+    pub publisher: Option<String>,
     /// Restarts since the slot was made.
     pub restarts: u64,
     /// Calls since the slot was made.
@@ -311,9 +313,9 @@ pub trait PluginAdmin: Send + Sync {
     /// Where packages were looked for now, and what became of each that lies there. Reads the disk.
     fn folders(&self) -> PluginFolders;
 
-    /// Copies a package from a folder into the data folder and loads it. One of its name that is installed is replaced,
-    /// and stays when the new one can't be loaded.
-    async fn install(&self, folder: &Path) -> Result<PluginStatus, CallError>;
+    /// Copies a package from a folder or an archive into the data folder and loads it. One of its name that is installed
+    /// is replaced, and stays when the new one can't be loaded.
+    async fn install(&self, from: &Path) -> Result<PluginStatus, CallError>;
 
     /// Ends an installed plugin and deletes its package and its grants; a bundled one of its name takes its place.
     async fn remove(&self, name: &str) -> Result<Removed, CallError>;

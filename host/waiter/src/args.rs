@@ -135,13 +135,25 @@ pub enum Plugin {
         /// The file to write [default: NAME-VERSION.tar, here]
         #[arg(long, value_name = "FILE")]
         output: Option<PathBuf>,
+        /// Sign it with your key
+        #[arg(long)]
+        sign: bool,
+        /// The key [default: signing.key in the configuration folder]
+        #[arg(long, value_name = "FILE", requires = "sign")]
+        key: Option<PathBuf>,
+    },
+    /// Look after the key with which you sign packages
+    Key {
+        /// What to do
+        #[command(subcommand)]
+        command: Key,
     },
     /// Tell where packages are looked for, and what became of each that lies there
     Folders,
     /// Copy a package into the data folder and load it
     Install {
-        /// The folder with its plugin.toml and its component
-        folder: PathBuf,
+        /// The folder with its plugin.toml and its component, or the file that `pack` made of it
+        package: PathBuf,
     },
     /// End an installed plugin, and delete its package and its grants
     Remove {
@@ -186,6 +198,23 @@ pub enum Plugin {
         name: String,
         /// The capability
         capability: String,
+    },
+}
+
+/// About the key of an author.
+#[derive(Debug, Subcommand)]
+pub enum Key {
+    /// Make a key
+    New {
+        /// The file to write [default: signing.key in the configuration folder]
+        #[arg(long, value_name = "FILE")]
+        key: Option<PathBuf>,
+    },
+    /// Show by what the key is known
+    Show {
+        /// The file [default: signing.key in the configuration folder]
+        #[arg(long, value_name = "FILE")]
+        key: Option<PathBuf>,
     },
 }
 

@@ -3,16 +3,17 @@
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
+use homeagent_package::SigningKey;
 use hyper::Method;
 use jiff::tz::TimeZone;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::args::{Adapter, Agent, Args, Command, Language, NewSource, Plugin, Runs, Settings, Source, Tools};
+use crate::args::{Adapter, Agent, Args, Command, Key, Language, NewSource, Plugin, Runs, Settings, Source, Tools};
 use crate::client::{Client, part, read};
 use crate::failure::Failure;
 use crate::plain::{plain, plain_json};
-use crate::{chat, complain, file, pack, print, show, stdin, templates};
+use crate::{chat, complain, file, pack, print, show, signing, stdin, templates};
 
 const FAILED: u8 = 1;
 
@@ -167,14 +168,15 @@ impl Desk {
                 let answer = self.client.get("plugin-folders").await?;
                 return self.answer(&answer, show::plugins::folders);
             }
-            Plugin::Install { folder } => {
+            Plugin::Install { package } => {
                 // The daemon works in a folder of its own.
-                let folder = std::fs::canonicalize(&folder)
-                    .map_err(|error| Failure::Failed(format!("{} can't be read: {error}", folder.display())))?;
-                let Some(folder) = folder.to_str() else {
-                    return Err(Failure::Failed(format!("{} has a name that is not UTF-8", folder.display())));
+                let package = std::fs::canonicalize(&package)
+                    .map_err(|error| Failure::Failed(format!("{} can't be read: {error}", package.display())))?;
+                let Some(path) = package.to_str() else {
+                    return Err(Failure::Failed(format!("{} has a name that is not UTF-8", package.display())));
                 };
-                let answer = self.client.post("plugins", json!({ "folder": folder }).to_string()).await?;
+                let what = if package.is_dir() { "folder" } else { "archive" };
+                let answer = self.client.post("plugins", json!({ what: path }).to_string()).await?;
                 return self.answer(&answer, show::plugins::one);
             }
             Plugin::Remove { name } => {
@@ -187,7 +189,11 @@ impl Desk {
                 format!("{}/reload?force={force}{wait}", part(&name))
             }
             Plugin::New { name, lang, source } => return self.new_plugin(&name, lang, source.as_deref()),
-            Plugin::Pack { folder, output } => return self.pack_plugin(&folder, output),
+            Plugin::Pack { folder, output, sign, key } => {
+                let key = if sign { Some(signing::load(&signing::file(key)?)?) } else { None };
+                return self.pack_plugin(&folder, output, key.as_ref());
+            }
+            Plugin::Key { command } => return self.key_of_author(command),
             Plugin::Load { name } => format!("{}/load", part(&name)),
             Plugin::Unload { name } => format!("{}/unload", part(&name)),
             Plugin::Grant { name, capability: Some(capability), .. } => {
@@ -213,11 +219,13 @@ impl Desk {
     }
 
     /// Needs no daemon.
-    fn pack_plugin(&self, folder: &Path, output: Option<PathBuf>) -> Result<u8, Failure> {
-        let packed = pack::pack(folder, output)?;
-        let said = json!({ "file": packed.file, "files": packed.names });
+    fn pack_plugin(&self, folder: &Path, output: Option<PathBuf>, key: Option<&SigningKey>) -> Result<u8, Failure> {
+        let packed = pack::pack(folder, output, key)?;
+        let publisher = key.map(|key| key.public().fingerprint());
+        let said = json!({ "file": packed.file, "files": packed.names, "publisher": publisher });
         self.answer(&said.to_string(), |_| {
-            Ok(format!("{} holds {}\n", packed.file.display(), plain(&packed.names.join(", "))))
+            let signed = publisher.map_or_else(|| "unsigned".to_owned(), |publisher| format!("signed by {publisher}"));
+            Ok(format!("{} holds {}; {signed}\n", packed.file.display(), plain(&packed.names.join(", "))))
         })
     }
 
@@ -314,6 +322,30 @@ impl Desk {
                 self.answer(&answer, |answer| show::settings::imported(answer, dry_run))
             }
         }
+    }
+
+    /// The key with which packages are signed.
+    fn key_of_author(&self, command: Key) -> Result<u8, Failure> {
+        let (file, key) = match command {
+            Key::New { key } => {
+                let file = signing::file(key)?;
+                let key = signing::create(&file)?;
+                (file, key)
+            }
+            Key::Show { key } => {
+                let file = signing::file(key)?;
+                let key = signing::load(&file)?;
+                (file, key)
+            }
+        };
+        let (key, fingerprint) = (key.public().to_string(), key.public().fingerprint());
+        let said = json!({ "file": file, "key": key, "fingerprint": fingerprint });
+        self.answer(&said.to_string(), |_| {
+            let file = plain(&file.display().to_string());
+            Ok(format!(
+                "fingerprint: {fingerprint}\npublic key: {key}\nkept in {file}; whoever has this file signs as you\n"
+            ))
+        })
     }
 
     /// Gives a plugin everything that it asks for, one after the other.

@@ -11,6 +11,7 @@ mod file;
 mod pack;
 mod plain;
 mod show;
+mod signing;
 mod stdin;
 mod table;
 mod templates;

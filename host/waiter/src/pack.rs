@@ -1,17 +1,12 @@
-//! `waiter plugin pack`: the files of a plugin in one file, an ordinary tar archive. The same files make the same bytes.
+//! `waiter plugin pack`: the files of a plugin in one file, signed if the author likes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use homeagent_package::{File, MANIFEST, SIGNATURE, SigningKey};
 use serde::Deserialize;
 
 use crate::failure::Failure;
-
-const MANIFEST: &str = "plugin.toml";
-/// Of a tar archive, in bytes.
-const BLOCK: usize = 512;
-/// The longest name that a header has room for without extensions, in bytes.
-const LONGEST_NAME: usize = 100;
 
 /// What packing has to know of a `plugin.toml`; the daemon checks the whole of it.
 #[derive(Deserialize)]
@@ -34,8 +29,9 @@ pub(crate) struct Packed {
     pub(crate) names: Vec<String>,
 }
 
-/// Packs the plugin in `folder` into `output`, or into `<name>-<version>.tar` here.
-pub(crate) fn pack(folder: &Path, output: Option<PathBuf>) -> Result<Packed, Failure> {
+/// Packs the plugin in `folder` into `output`, or into `<name>-<version>.tar` here; signed, where there is a key. A
+/// signature that lies in the folder is not packed: it may be that of other files.
+pub(crate) fn pack(folder: &Path, output: Option<PathBuf>, key: Option<&SigningKey>) -> Result<Packed, Failure> {
     let text = String::from_utf8(read(&folder.join(MANIFEST))?)
         .map_err(|_| Failure::Failed(format!("{} is not UTF-8", folder.join(MANIFEST).display())))?;
     let manifest: Manifest = toml::from_str(&text)
@@ -49,12 +45,16 @@ pub(crate) fn pack(folder: &Path, output: Option<PathBuf>) -> Result<Packed, Fai
     };
     names.sort();
     names.insert(0, MANIFEST.to_owned());
-    let mut archive = Vec::new();
+    let mut files = Vec::new();
     for name in &names {
-        append(&mut archive, name, &read(&folder.join(name))?)?;
+        files.push(File { name: name.clone(), bytes: read(&folder.join(name))? });
     }
-    // Two empty blocks end an archive.
-    archive.resize(archive.len() + 2 * BLOCK, 0);
+    if let Some(key) = key {
+        files.push(File { name: SIGNATURE.to_owned(), bytes: homeagent_package::sign(&files, key) });
+        names.push(SIGNATURE.to_owned());
+    }
+    let archive = homeagent_package::pack(&files)
+        .map_err(|error| Failure::Failed(format!("{} can't be packed: {error}", folder.display())))?;
     fs::write(&output, archive)
         .map_err(|error| Failure::Failed(format!("{} can't be written: {error}", output.display())))?;
     Ok(Packed { file: output, names })
@@ -80,33 +80,6 @@ fn script_files(folder: &Path, script: &str) -> Result<Vec<String>, Failure> {
     Ok(names)
 }
 
-/// Appends a file in the format of POSIX, of nobody in particular and of no time.
-fn append(archive: &mut Vec<u8>, name: &str, content: &[u8]) -> Result<(), Failure> {
-    if name.is_empty() || name.len() > LONGEST_NAME || name.contains(['/', '\\']) {
-        return Err(Failure::Failed(format!(
-            "{name:?} can't be packed: it must be the name of a file beside {MANIFEST}"
-        )));
-    }
-    let mut header = [0; BLOCK];
-    let mut put = |at: usize, text: &[u8]| header[at..at + text.len()].copy_from_slice(text);
-    put(0, name.as_bytes());
-    put(100, b"0000644\0");
-    put(108, b"0000000\0");
-    put(116, b"0000000\0");
-    put(124, format!("{:011o}\0", content.len()).as_bytes());
-    put(136, b"00000000000\0");
-    // The sum is made as if its own place held spaces.
-    put(148, b"        ");
-    put(156, b"0");
-    put(257, b"ustar\x0000");
-    let sum: u32 = header.iter().map(|&byte| u32::from(byte)).sum();
-    header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
-    archive.extend(header);
-    archive.extend(content);
-    archive.resize(archive.len().next_multiple_of(BLOCK), 0);
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use std::process::Command;
@@ -128,7 +101,7 @@ mod tests {
         let files = [(MANIFEST, SCRIPT), ("main.lua", "return 1"), ("part.lua", "return 2"), ("README.md", "no")];
         let plugin = folder(&files);
         let file = plugin.path().join("x.tar");
-        let packed = pack(plugin.path(), Some(file.clone())).expect("it can be packed");
+        let packed = pack(plugin.path(), Some(file.clone()), None).expect("it can be packed");
         assert_eq!(packed.names, [MANIFEST, "main.lua", "part.lua"]);
         let to = tempfile::tempdir().expect("a folder");
         let tar = Command::new("tar").arg("xf").arg(&file).arg("-C").arg(to.path()).status().expect("tar is there");
@@ -137,7 +110,7 @@ mod tests {
         assert!(!to.path().join("README.md").exists());
 
         let first = fs::read(&file).expect("the package");
-        pack(plugin.path(), Some(file.clone())).expect("it can be packed again");
+        pack(plugin.path(), Some(file.clone()), None).expect("it can be packed again");
         assert_eq!(fs::read(&file).expect("the package"), first);
     }
 
@@ -151,7 +124,8 @@ mod tests {
             (vec![(MANIFEST, SCRIPT)], "main.lua"),
         ] {
             let plugin = folder(&files);
-            let error = pack(plugin.path(), Some(plugin.path().join("x.tar"))).err().expect("it can't").to_string();
+            let error =
+                pack(plugin.path(), Some(plugin.path().join("x.tar")), None).err().expect("it can't").to_string();
             assert!(error.contains(word), "{error}");
             assert!(!plugin.path().join("x.tar").exists());
         }

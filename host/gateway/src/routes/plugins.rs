@@ -98,18 +98,29 @@ pub(crate) async fn folders(State(core): State<Shared>) -> Result<Json<PluginFol
     folders.map(Json).map_err(|_| Problem::internal("looking at the folders broke off; the log says more"))
 }
 
-/// Where the package to install lies.
+/// Where the package to install lies; one of the two.
 #[derive(Deserialize, ToSchema)]
-pub(crate) struct NewPlugin {
-    /// The absolute path of a folder on the daemon's machine, with `plugin.toml` and the component.
-    #[schema(value_type = String, example = "/home/ada/hello")]
-    folder: PathBuf,
+#[serde(untagged)]
+pub(crate) enum NewPlugin {
+    /// A package as a folder.
+    Folder {
+        /// The absolute path of a folder on the daemon's machine, with `plugin.toml` and the component.
+        #[schema(value_type = String, example = "/home/ada/hello")]
+        folder: PathBuf,
+    },
+    /// A package as one file.
+    Archive {
+        /// The absolute path of an archive on the daemon's machine that `waiter plugin pack` made.
+        #[schema(value_type = String, example = "/home/ada/hello-0.1.0.tar")]
+        archive: PathBuf,
+    },
 }
 
 /// Copies a package into the data folder and loads it.
 ///
 /// One of its name that is installed is replaced, and stays when the new one can't be loaded. What the package asks for
-/// is not granted by this; the answer says what is missing.
+/// is not granted by this; the answer says what is missing, and by whom the package is signed. A signed one that is not
+/// as it was signed is refused.
 #[utoipa::path(
     post,
     path = "/plugins",
@@ -127,7 +138,8 @@ pub(crate) async fn install(
     Document(new): Document<NewPlugin>,
 ) -> Result<Json<PluginStatus>, Problem> {
     let plugins = Arc::clone(&core.live()?.plugins);
-    to_the_end("installation", async move { plugins.install(&new.folder).await }).await.map(Json)
+    let (NewPlugin::Folder { folder: from } | NewPlugin::Archive { archive: from }) = new;
+    to_the_end("installation", async move { plugins.install(&from).await }).await.map(Json)
 }
 
 /// Ends an installed plugin and deletes its package and its grants.

@@ -188,6 +188,7 @@ fn requests(run: &str) -> Vec<Asked> {
         (get.clone(), "/plugins", none(), "", 200),
         (get.clone(), "/plugin-folders", none(), "", 200),
         (post.clone(), "/plugins", none(), r#"{"folder":"/tmp/qq"}"#, 200),
+        (post.clone(), "/plugins", none(), r#"{"archive":"/tmp/qq"}"#, 200),
         (post.clone(), "/plugins", none(), r#"{"folder":"/tmp/broken"}"#, 422),
         (post.clone(), "/plugins", none(), "{}", 422),
         (delete.clone(), "/plugins/{name}", name("qq"), "", 200),

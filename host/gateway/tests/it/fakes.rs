@@ -214,6 +214,7 @@ fn plugin(name: &str) -> PluginStatus {
         state: if live { "live" } else { "failed" }.into(),
         reason: (!live).then(|| "it trapped five times in ten minutes".into()),
         digest: "0".repeat(64),
+        publisher: (!live).then(|| "5891-b5b5-22d5-df08-6d0f-f0b1-10fb-d9d2".into()),
         restarts: if live { 0 } else { 5 },
         calls: 12,
         waiting: if live { 3 } else { 0 },

@@ -12,6 +12,7 @@ use crate::transport::Timeouts;
 pub(super) fn build(settings: &Settings, route: &Route, prompt: &Prompt) -> ModelRequest {
     let options = &route.record.options;
     let max_tokens = settings.integer("core.model.max_tokens").ok().and_then(|count| u32::try_from(count).ok());
+    let max_tokens = parsed(route, "max_tokens", "a whole number").or(max_tokens);
     let temperature = settings.number("core.model.temperature").ok();
     let switch = |name: &str| match options.get(name).map(String::as_str) {
         Some("on" | "true" | "yes") => Some(true),
@@ -26,7 +27,9 @@ pub(super) fn build(settings: &Settings, route: &Route, prompt: &Prompt) -> Mode
         model: route.record.model.clone(),
         prompt: own(route, prompt),
         temperature: parsed(route, "temperature", "a number").or(temperature),
-        max_tokens: parsed(route, "max_tokens", "a whole number").or(max_tokens),
+        max_tokens: prompt
+            .max_tokens
+            .map_or(max_tokens, |wanted| Some(max_tokens.map_or(wanted, |most| wanted.min(most)))),
         thinking: switch("thinking"),
         stream: route.descriptor.has("streaming") && switch("stream").unwrap_or(true),
         options: options.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),

@@ -89,8 +89,12 @@ impl<T: Send + 'static> files::HostWithStore<T> for HostData {
         content: Vec<u8>,
     ) -> Result<(), types::Error> {
         let call = FolderCall::new(accessor, "writing", folder, &path)?;
-        let bytes = content.len();
-        Ok(call.run(bytes, move |root, limits| root.write(&GuestPath::parse(&path)?, &content, limits)).await?)
+        let (bytes, slot, attempt) = (content.len(), Arc::clone(&call.call.slot), call.attempt.clone());
+        let work = move |root: Root, limits| {
+            slot.warn_of_secrets(&attempt, &content);
+            root.write(&GuestPath::parse(&path)?, &content, limits)
+        };
+        Ok(call.run(bytes, work).await?)
     }
 
     async fn append(
@@ -100,8 +104,12 @@ impl<T: Send + 'static> files::HostWithStore<T> for HostData {
         content: Vec<u8>,
     ) -> Result<(), types::Error> {
         let call = FolderCall::new(accessor, "writing", folder, &path)?;
-        let bytes = content.len();
-        Ok(call.run(bytes, move |root, limits| root.append(&GuestPath::parse(&path)?, &content, limits)).await?)
+        let (bytes, slot, attempt) = (content.len(), Arc::clone(&call.call.slot), call.attempt.clone());
+        let work = move |root: Root, limits| {
+            slot.warn_of_secrets(&attempt, &content);
+            root.append(&GuestPath::parse(&path)?, &content, limits)
+        };
+        Ok(call.run(bytes, work).await?)
     }
 
     async fn list(

@@ -1,5 +1,7 @@
 //! `kv`: the plugin's own keys and values.
 
+use std::sync::Arc;
+
 use homeagent_settings::{Change, KeyError};
 use homeagent_types::CallError;
 use wasmtime::component::Accessor;
@@ -16,8 +18,15 @@ impl Call {
             Change::Delete(key) => key.len(),
         });
         let bytes = bytes.sum();
-        let (keys, plugin) = (self.services.local.data.keys.clone(), self.slot.name.clone());
-        let work = move || keys.apply(&plugin, &changes, most).map_err(refusal);
+        let (keys, slot) = (self.services.local.data.keys.clone(), Arc::clone(&self.slot));
+        let work = move || {
+            for change in &changes {
+                if let Change::Set(_, value) = change {
+                    slot.warn_of_secrets("keeping a value", value);
+                }
+            }
+            keys.apply(&slot.name, &changes, most).map_err(refusal)
+        };
         let changed = self.slot.disk.run(&self.services.local.host, bytes, work).await;
         changed.map_err(|error| match error {
             CallError::Conflict(_) | CallError::NotStored(_) => self.slot.refused("keeping a value", error),

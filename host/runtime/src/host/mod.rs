@@ -3,11 +3,15 @@
 
 mod bus;
 mod files;
+mod http;
 mod inputs;
 mod kv;
+mod llm;
 mod log;
+mod outbound;
 mod process;
 mod registry;
+mod secrets;
 mod settings;
 mod sockets;
 mod timers;

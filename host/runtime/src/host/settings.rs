@@ -1,5 +1,6 @@
 //! `settings`: the plugin's own settings, and no others.
 
+use homeagent_settings::Kind;
 use homeagent_types::CallError;
 
 use crate::bindings::{settings, types};
@@ -15,6 +16,9 @@ impl settings::Host for &mut InstanceState {
     fn set(&mut self, key: String, value: String) -> Result<(), types::Error> {
         self.may("settings", &format!("setting {key}"))?;
         let full = format!("{}{key}", homeagent_settings::plugin_prefix(&self.slot.name));
+        if self.services.settings.entry(&full).is_ok_and(|entry| entry.declaration.kind == Kind::Secret) {
+            return Err(CallError::Invalid(format!("{key} is a secret, which the owner alone sets")).into());
+        }
         let value: serde_json::Value = serde_json::from_str(&value)
             .map_err(|error| CallError::Invalid(format!("the value is not JSON: {error}")))?;
         self.services.settings.set(&full, value).map_err(|error| CallError::Invalid(error.to_string()))?;

@@ -20,7 +20,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(300);
 impl<T: Send + 'static> sockets::HostWithStore<T> for HostData {
     async fn send(accessor: &Accessor<T, Self>, connection: u64, frame: sockets::Frame) -> Result<(), types::Error> {
         let slot = allowed(accessor, "sending a frame")?;
-        let (frame, length) = sendable(frame)?;
+        let (frame, length) = sendable(&slot, frame)?;
         let _room = slot.carry(length)?;
         Ok(slot.sockets.send(connection, frame).await?)
     }
@@ -33,7 +33,7 @@ impl<T: Send + 'static> sockets::HostWithStore<T> for HostData {
         timeout_ms: u32,
     ) -> Result<sockets::Frame, types::Error> {
         let slot = allowed(accessor, "asking over a connection")?;
-        let (frame, length) = sendable(frame)?;
+        let (frame, length) = sendable(&slot, frame)?;
         let room = slot.carry(length)?;
         let place = Arc::clone(&slot.calls_out).try_acquire_owned().map_err(|_| CallError::Busy)?;
         let wait = Duration::from_millis(timeout_ms.into()).min(LONGEST_WAIT);
@@ -62,11 +62,17 @@ fn allowed<T: 'static>(accessor: &Accessor<T, HostData>, attempt: &str) -> Resul
     })
 }
 
-/// A frame that may be sent, and its length.
-fn sendable(frame: sockets::Frame) -> Result<(ports::Frame, usize), CallError> {
+/// A frame that may be sent, and its length. Whoever is at the other end, known secrets are none of theirs.
+fn sendable(slot: &SlotCore, frame: sockets::Frame) -> Result<(ports::Frame, usize), CallError> {
     let (length, frame) = match frame {
-        sockets::Frame::Text(text) => (text.len(), ports::Frame::Text(text)),
-        sockets::Frame::Binary(bytes) => (bytes.len(), ports::Frame::Binary(bytes)),
+        sockets::Frame::Text(text) => {
+            let text = slot.secrets.redact(&text).into_owned();
+            (text.len(), ports::Frame::Text(text))
+        }
+        sockets::Frame::Binary(bytes) => {
+            let bytes = slot.secrets.redact_bytes(&bytes).into_owned();
+            (bytes.len(), ports::Frame::Binary(bytes))
+        }
     };
     if length > LARGEST_FRAME {
         return Err(CallError::Invalid(format!("the frame has {length} bytes; {LARGEST_FRAME} are the most")));

@@ -3,14 +3,60 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use homeagent_package::File;
 use homeagent_types::CallError;
 use homeagent_types::ports::{Haste, PluginStatus, Removed};
 
 use super::{Inner, refused};
 use crate::PackageError;
 use crate::files::scratch_folder;
+use crate::package::files::{self, PackageFiles};
 use crate::package::{self, Origin};
+
+/// From where a package is installed.
+#[derive(Clone)]
+enum Source {
+    Folder(PathBuf),
+    /// An archive, which was read.
+    Archive(PathBuf, Arc<Vec<File>>),
+}
+
+impl Source {
+    /// Looks at what lies there; the name of the package.
+    fn open(from: PathBuf) -> Result<(String, Self), PackageError> {
+        if from.is_file() {
+            let (manifest, files) = files::unpack(&from)?;
+            return Ok((manifest.name, Self::Archive(from, Arc::new(files))));
+        }
+        let manifest = Origin::Installed(from.clone()).manifest()?;
+        Ok((manifest.name, Self::Folder(from)))
+    }
+
+    fn path(&self) -> &Path {
+        match self {
+            Source::Folder(path) | Source::Archive(path, _) => path,
+        }
+    }
+
+    /// Puts a copy of the package, and nothing else, into a new folder.
+    fn copy(&self, to: &Path) -> Result<(), PackageError> {
+        match self {
+            Source::Folder(from) => PackageFiles::read(from)?.write(to),
+            Source::Archive(from, files) => {
+                files::write(files, to)?;
+                match PackageFiles::read(to)?.beside(to) {
+                    None => Ok(()),
+                    Some(extra) => {
+                        let reason = format!("{extra} is in it, which is no part of a package");
+                        Err(PackageError::Archive { path: from.clone(), reason })
+                    }
+                }
+            }
+        }
+    }
+}
 
 /// Folders that an installation makes beside the packages. They begin with a dot, so that nobody takes them for packages.
 enum Beside {
@@ -40,14 +86,16 @@ impl Beside {
 }
 
 impl Inner {
-    /// Copies a package into the data folder and loads it.
+    /// Copies a package, a folder or an archive, into the data folder and loads it.
     pub(super) async fn install(&self, from: &Path) -> Result<PluginStatus, CallError> {
         if !from.is_absolute() {
             let from = from.display();
             return Err(CallError::Invalid(format!("{from} is no absolute path; the daemon has a folder of its own")));
         }
-        let manifest = Origin::Installed(from.to_owned()).manifest().map_err(|error| refused(&error))?;
-        let name = manifest.name;
+        let path = from.to_owned();
+        let opened = tokio::task::spawn_blocking(move || Source::open(path)).await;
+        let opened = opened.map_err(|lost| CallError::Other(lost.to_string()))?;
+        let (name, source) = opened.map_err(|error| refused(&error))?;
         let _turn = self.turn(&name).await;
         let place = match self.packages().remove(&name) {
             // One that is broken is to be replaced, but a folder without a manifest never was a package.
@@ -57,9 +105,15 @@ impl Inner {
         if fs::canonicalize(from).is_ok_and(|from| fs::canonicalize(&place).is_ok_and(|place| place == from)) {
             return Err(CallError::Invalid(format!("{name} is installed there; waiter plugin reload {name} loads it")));
         }
-        self.put(from, &place, &name).await?;
-        tracing::info!(plugin = %name, from = %from.display(), "installed");
-        self.status(&name)
+        let before = self.status(&name).ok().and_then(|status| status.publisher);
+        self.put(source, &place, &name).await?;
+        let status = self.status(&name)?;
+        let publisher = status.publisher.as_deref().unwrap_or("nobody");
+        tracing::info!(plugin = %name, from = %from.display(), publisher, "installed");
+        if let Some(before) = before.filter(|before| status.publisher.as_ref() != Some(before)) {
+            tracing::warn!(plugin = %name, before, publisher, "the package is by somebody else than the one before");
+        }
+        Ok(status)
     }
 
     /// Where a package goes that is not there yet. What lies there already is somebody else's.
@@ -107,19 +161,21 @@ impl Inner {
     }
 
     /// Puts a copy of a package into its place and loads it; on failure the place is as it was.
-    async fn put(&self, from: &Path, place: &Path, name: &str) -> Result<(), CallError> {
+    async fn put(&self, from: Source, place: &Path, name: &str) -> Result<(), CallError> {
         let (staged, before) = (Beside::Staged.of(place), Beside::Before.of(place));
-        let (source, target) = (from.to_owned(), staged.clone());
+        let (source, target) = (from.clone(), staged.clone());
         // What is checked is the copy: what it was made of may change meanwhile.
         let copied = tokio::task::spawn_blocking(move || {
             delete(&target).map_err(|source| PackageError::Unreadable { path: target.clone(), source })?;
-            package::copy(&source, &target)?;
+            source.copy(&target)?;
             Origin::Installed(target).read()
         });
         let checked = copied.await.map_err(|lost| CallError::Other(lost.to_string()))?;
         let fits = match &checked {
             Ok(package) if package.manifest.name == name => Ok(()),
-            Ok(_) => Err(CallError::Conflict(format!("{} changed while it was read; try again", from.display()))),
+            Ok(_) => {
+                Err(CallError::Conflict(format!("{} changed while it was read; try again", from.path().display())))
+            }
             Err(error) => Err(refused(error)),
         };
         let moved = fits.and_then(|()| exchange(&staged, place, &before).map_err(|error| not_written(place, &error)));

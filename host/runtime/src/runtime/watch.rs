@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, SystemTime};
 
+use homeagent_package::PublicKey;
 use homeagent_types::ports::Haste;
 use notify::event::{AccessKind, AccessMode};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
@@ -96,6 +97,7 @@ type Tried = Arc<Mutex<BTreeMap<PathBuf, Seen>>>;
 #[derive(PartialEq)]
 struct Seen {
     digest: String,
+    publisher: Option<PublicKey>,
     manifest: crate::Manifest,
 }
 
@@ -162,7 +164,8 @@ impl Inner {
         if self.is_off(&name) {
             return Noticed::Done;
         }
-        let seen = Seen { digest: package.digest.clone(), manifest: package.manifest.clone() };
+        let (digest, publisher) = (package.digest.clone(), package.publisher);
+        let seen = Seen { digest, publisher, manifest: package.manifest.clone() };
         let know = |seen| tried.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.to_owned(), seen);
         if self.runs(&package) {
             know(seen);

@@ -1,9 +1,9 @@
 //! What a slot keeps whatever instance is in it.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use homeagent_settings::Secrets;
 use homeagent_types::{CallError, Cause, Denial};
@@ -36,6 +36,9 @@ const LONGEST_LINE: usize = 4096;
 /// their way to peers that are slow, arguments of tools.
 const IN_TRANSIT: usize = 16 << 10;
 
+/// Requests to the model that a plugin may have under way at one time.
+const QUESTIONS: usize = 4;
+
 /// Calls of tools that a plugin may have under way through the host at one time.
 const CALLS_OUT: usize = 64;
 
@@ -48,18 +51,22 @@ pub(crate) struct SlotCore {
     pub(crate) meters: SlotMeters,
     /// A place for each call that the plugin makes through the host.
     pub(crate) calls_out: Arc<Semaphore>,
+    /// A place for each request it makes to the model.
+    pub(crate) questions: Arc<Semaphore>,
     /// A place for each KiB that it hands over in calls which wait.
     in_transit: Arc<Semaphore>,
     pub(crate) disk: DiskShare,
     /// How many programs of the plugin's run.
     pub(crate) programs: AtomicU64,
+    /// Requests over the network under way.
+    requests: AtomicUsize,
     running: Mutex<HashMap<u64, Running>>,
     /// Changes whenever a job ends; drains wait on it.
     ended: watch::Sender<u64>,
     next_job: AtomicU64,
     last_error: Mutex<Option<String>>,
     log: Mutex<LogBudget>,
-    secrets: Secrets,
+    pub(crate) secrets: Secrets,
     killers: Mutex<HashMap<u64, Killer>>,
 }
 
@@ -73,6 +80,8 @@ struct Killer {
 pub(crate) struct Running {
     pub(crate) generation: u64,
     pub(crate) export: &'static str,
+    /// When its caller stops waiting.
+    pub(crate) deadline: Instant,
     pub(crate) kill_at: Instant,
     /// What the call comes from, as the host knows it.
     pub(crate) cause: Option<Cause>,
@@ -105,9 +114,11 @@ impl SlotCore {
             sockets: Sockets::default(),
             calls: AtomicU64::new(0),
             calls_out: Arc::new(Semaphore::new(CALLS_OUT)),
+            questions: Arc::new(Semaphore::new(QUESTIONS)),
             in_transit: Arc::new(Semaphore::new(IN_TRANSIT)),
             disk: DiskShare::default(),
             programs: AtomicU64::new(0),
+            requests: AtomicUsize::new(0),
             running: Mutex::default(),
             ended: watch::Sender::new(0),
             next_job: AtomicU64::new(1),
@@ -197,6 +208,33 @@ impl SlotCore {
         Some(cause)
     }
 
+    /// How long the call has in which the guest does something, by the guest's tasks that are on the stack; nothing where it
+    /// is none of the calls under way.
+    pub(crate) fn time_left(&self, stack: &[GuestTaskId]) -> Option<Duration> {
+        let running = lock(&self.running);
+        let on_stack = running.values().filter(|job| job.task.is_some_and(|task| stack.contains(&task)));
+        // Of two instances beside each other both may have a task of the same number.
+        let deadline = on_stack.map(|job| job.deadline).max()?;
+        Some(deadline.saturating_duration_since(Instant::now()))
+    }
+
+    /// A place among the requests under way, if there are fewer than `most`. It is free again when the place is dropped.
+    pub(crate) fn request(self: &Arc<Self>, most: usize) -> Result<RequestPlace, CallError> {
+        let more = |requests: usize| (requests < most).then_some(requests + 1);
+        match self.requests.fetch_update(Ordering::AcqRel, Ordering::Acquire, more) {
+            Ok(_) => Ok(RequestPlace(Arc::clone(self))),
+            Err(_) => Err(CallError::Busy),
+        }
+    }
+
+    /// Tells the owner what of a plugin's was refused or went wrong: in the log, within the plugin's rate, and in its
+    /// status.
+    pub(crate) fn tell_owner(&self, what: &str) {
+        self.log(Level::WARN, what);
+        let clean = self.secrets.redact(what);
+        self.note_error(&clean[..clean.floor_char_boundary(LONGEST_LINE)]);
+    }
+
     /// Counts a job as under way until the guard goes.
     pub(crate) fn begin(self: &Arc<Self>, job: u64, running: Running) -> JobGuard {
         lock(&self.running).insert(job, running);
@@ -284,6 +322,14 @@ impl SlotCore {
         error
     }
 
+    /// Tells the owner that what the plugin writes holds a known secret in clear. It is written all the same: nothing leaves
+    /// this machine by it, and whoever writes it may have made it.
+    pub(crate) fn warn_of_secrets(&self, attempt: &str, content: &[u8]) {
+        if let Some(name) = self.secrets.named_in(content) {
+            self.told(&format!("{attempt}: it holds the secret {name} in clear, and is written all the same"));
+        }
+    }
+
     /// Tells the owner a sentence about the plugin: in the log, within the plugin's rate, and as its last failure.
     pub(crate) fn told(&self, sentence: &str) {
         self.log(Level::WARN, sentence);
@@ -345,6 +391,15 @@ impl SlotCore {
     }
 }
 
+/// A plugin's request over the network, as it is counted.
+pub(crate) struct RequestPlace(Arc<SlotCore>);
+
+impl Drop for RequestPlace {
+    fn drop(&mut self) {
+        self.0.requests.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
 /// Ends a job's bookkeeping, also when the store is dropped under it.
 pub(crate) struct JobGuard {
     core: Arc<SlotCore>,
@@ -367,7 +422,8 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use std::io;
 
-    use homeagent_settings::{Database, Grants, PluginData, Settings};
+    use homeagent_network::Network;
+    use homeagent_settings::{Database, Grants, PluginData, Settings, Spending};
 
     use super::*;
     use crate::local::Local;
@@ -403,7 +459,9 @@ mod tests {
             home: folder.path().to_owned(),
             host: tokio::runtime::Handle::current(),
         };
-        let services = Services::new(settings, grants.clone(), secrets, local);
+        let spending = Spending::open(&database).expect("a new table");
+        let network = Network::system().expect("the system has certificates");
+        let services = Services::new(settings, grants.clone(), secrets, spending, network, local);
         let core = SlotCore::new("loud".into(), GrantTable::new("loud".into(), grants), &services);
         let written = Written::default();
         let writer = written.clone();

@@ -363,7 +363,8 @@ impl Life {
     }
 
     fn first_steps(&self) -> Running {
-        Running { kill_at: std::time::Instant::now() + self.seat.patience(), ..self.step("lifecycle.activated") }
+        let deadline = std::time::Instant::now() + self.seat.patience();
+        Running { deadline, kill_at: deadline, ..self.step("lifecycle.activated") }
     }
 
     /// A step of the instance's own life, for which somebody waits who keeps the time.
@@ -371,6 +372,7 @@ impl Life {
         Running {
             generation: self.number,
             export,
+            deadline: std::time::Instant::now() + NEVER,
             kill_at: std::time::Instant::now() + NEVER,
             cause: None,
             task: None,

@@ -161,6 +161,7 @@ impl Workplace {
         let running = Running {
             generation: self.generation,
             export: job.work.export(),
+            deadline: job.deadline,
             kill_at: job.deadline + self.grace,
             // An event tells of a turn; it lends nobody the turn's rights.
             cause: job.work.cause_mut().cloned().filter(|_| !matches!(job.work, Work::Event { .. })),

@@ -254,6 +254,7 @@ impl Line {
             state: state.phase.name().to_owned(),
             reason: state.reason.clone(),
             digest: package.digest.clone(),
+            publisher: package.publisher.map(|key| key.fingerprint()),
             restarts: state.restarts,
             calls: self.core.calls.load(Ordering::Relaxed),
             waiting: self.jobs.max_capacity().saturating_sub(self.jobs.capacity()),

@@ -102,8 +102,13 @@ impl Supervisor {
         let Some(old) = &self.current else { return Ok(Closed::default()) };
         let (number, orders, core) = (old.number, old.orders(), Arc::clone(&self.seat.core));
         let saves = self.prepared.indices.has_snapshot();
-        let keeps_state = saves && prepared.indices.has_snapshot();
-        if saves && !keeps_state {
+        // What a publisher's code knows is for nobody else.
+        let publisher = self.prepared.package.publisher;
+        let is_theirs = publisher.is_none() || publisher == prepared.package.publisher;
+        let keeps_state = saves && is_theirs && prepared.indices.has_snapshot();
+        if saves && !is_theirs {
+            tracing::warn!(plugin = %core.name, "the new version is by somebody else; what the old one knows is lost");
+        } else if saves && !keeps_state {
             tracing::warn!(plugin = %core.name, "the new version takes over no state; what the old one knows is lost");
         }
         let wait = haste.wait.unwrap_or(DRAIN);

@@ -4,9 +4,13 @@
 //! it needs, the user sees the list before granting, and each call is checked against it.
 
 pub(crate) mod files;
+mod http;
 mod listen;
+pub(crate) mod llm;
 mod narrowing;
+mod private_network;
 pub(crate) mod process;
+mod secrets;
 pub(crate) mod timers;
 
 use std::collections::BTreeMap;
@@ -14,8 +18,11 @@ use std::collections::BTreeMap;
 use homeagent_settings::{Declaration, Kind};
 use serde::de::DeserializeOwned;
 
+pub(crate) use self::http::HttpWant;
 pub(crate) use self::listen::{Listen, WebSocketPath};
 pub(crate) use self::narrowing::{Details, narrow};
+pub(crate) use self::private_network::PrivateNetworkWant;
+pub(crate) use self::secrets::{Injection, SecretWant, SecretsWant};
 
 /// The details of one capability.
 ///
@@ -34,8 +41,12 @@ pub(crate) trait Want: DeserializeOwned {
 pub(crate) fn check(capability: &str, details: &toml::Table) -> Result<(), String> {
     match capability {
         files::FilesWant::CAPABILITY => read::<files::FilesWant>(details),
+        HttpWant::CAPABILITY => read::<HttpWant>(details),
         Listen::CAPABILITY => read::<Listen>(details),
+        llm::Llm::CAPABILITY => read::<llm::Llm>(details),
+        PrivateNetworkWant::CAPABILITY => read::<PrivateNetworkWant>(details),
         process::ProcessWant::CAPABILITY => read::<process::ProcessWant>(details),
+        SecretsWant::CAPABILITY => read::<SecretsWant>(details),
         timers::TimersWant::CAPABILITY => read::<timers::TimersWant>(details),
         _ => match details.keys().next() {
             None => Ok(()),
@@ -50,11 +61,17 @@ pub(crate) fn check_secrets(
     wants: &BTreeMap<String, toml::Table>,
     settings: &[Declaration],
 ) -> Result<(), String> {
+    let prefix = homeagent_settings::plugin_prefix(plugin);
+    if let Some(details) = wants.get(SecretsWant::CAPABILITY) {
+        let want: SecretsWant =
+            details.clone().try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
+        want.check_settings(&prefix, settings)?;
+    }
     let Some(listen) = wants.get(Listen::CAPABILITY).and_then(|table| table.clone().try_into::<Listen>().ok()) else {
         return Ok(());
     };
     for (listener, token) in listen.websocket.iter().filter_map(|(name, it)| Some((name, it.token.as_ref()?))) {
-        let key = format!("{}{token}", homeagent_settings::plugin_prefix(plugin));
+        let key = format!("{prefix}{token}");
         if !settings.iter().any(|setting| setting.key == key && setting.kind == Kind::Secret) {
             return Err(format!(
                 "[wants.listen]: websocket.{listener}: token = {token:?} has to be the name of a setting with the type \

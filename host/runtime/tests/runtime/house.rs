@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use homeagent_network::Network;
 use homeagent_runtime::{Bundled, Parts, Runtime};
-use homeagent_settings::{Database, Grants, PluginData, Secrets, Settings};
+use homeagent_settings::{Database, Grants, PluginData, Secrets, Settings, Spending};
 use homeagent_types::ports::{Mind, PluginAdmin, PluginStatus, Plugins};
 use homeagent_types::{Accepted, Audience, CallError, Cause, Principal, Role, Submission, ToolOutput};
 use tempfile::TempDir;
@@ -118,7 +119,25 @@ pub(crate) fn empty() -> House {
 pub(crate) fn with_bundled(bundled: Vec<Bundled>) -> House {
     let folder = tempfile::tempdir().expect("a folder");
     let cache = folder.path().join("cache");
-    with_cache(folder, cache, bundled)
+    with_cache(folder, cache, bundled, system())
+}
+
+/// The network that the system has.
+fn system() -> Network {
+    Network::system().expect("the system has certificates")
+}
+
+/// A runtime with these guests installed, loaded and granted, and another network around it.
+pub(crate) async fn with_network(network: Network, guests: &[&str]) -> House {
+    let folder = tempfile::tempdir().expect("a folder");
+    let cache = folder.path().join("cache");
+    let house = with_cache(folder, cache, Vec::new(), network);
+    for guest in guests {
+        house.install(guest, guest);
+    }
+    house.runtime.load_all().await;
+    house.grant_all().await;
+    house
 }
 
 /// A runtime with these packages, whose compiled code all tests share: an interpreter, or a large guest, takes seconds to
@@ -131,10 +150,10 @@ pub(crate) fn with_shared_cache(bundled: Vec<Bundled>) -> House {
         std::fs::write(folder.path().join("key"), [7; 32]).expect("the folder takes files");
         folder
     });
-    with_cache(tempfile::tempdir().expect("a folder"), cache.path().to_owned(), bundled)
+    with_cache(tempfile::tempdir().expect("a folder"), cache.path().to_owned(), bundled, system())
 }
 
-fn with_cache(folder: TempDir, cache: PathBuf, bundled: Vec<Bundled>) -> House {
+fn with_cache(folder: TempDir, cache: PathBuf, bundled: Vec<Bundled>, network: Network) -> House {
     let database = Database::open(folder.path().join("homeagent.db")).expect("a new database");
     let secrets = Secrets::open(&database, folder.path()).expect("new secrets");
     let settings = Settings::open(&database, &secrets).expect("new settings");
@@ -143,7 +162,9 @@ fn with_cache(folder: TempDir, cache: PathBuf, bundled: Vec<Bundled>) -> House {
         settings: settings.clone(),
         grants: Grants::open(&database).expect("new grants"),
         secrets: secrets.clone(),
+        spending: Spending::open(&database).expect("a new table"),
         data: data.clone(),
+        network,
         bundled,
         home: folder.path().to_owned(),
         plugins: folder.path().join("plugins"),
@@ -185,7 +206,7 @@ impl House {
     pub(crate) async fn again(self) -> House {
         self.runtime.shutdown().await;
         let cache = self.folder.path().join("cache");
-        let house = with_cache(self.folder, cache, Vec::new());
+        let house = with_cache(self.folder, cache, Vec::new(), system());
         house.runtime.load_all().await;
         house
     }

@@ -265,3 +265,90 @@ async fn nothing_is_granted_to_a_script_because_it_is_one() {
     let error = house.call("greeter", "greet", r#"{"name":"Ada"}"#).await.expect_err("it may not");
     assert!(matches!(error, CallError::Denied(_)), "{error:?}");
 }
+
+/// What a script keeps and touches, by what each of its tools answers.
+async fn keeps_and_touches(house: &House) {
+    let tools = [("keys", "蛋 a,b"), ("disk", "one two data.txt:file 7"), ("shell", "exited 0 hello")];
+    for (tool, answer) in tools {
+        assert_eq!(house.call("script", tool, "{}").await, Ok(answer.into()), "{tool}");
+    }
+    assert_eq!(house.call("script", "remind", "{}").await, Ok("eggs".into()));
+    house::soon(async {
+        while house.call("script", "told", "{}").await != Ok("eggs boil 0".into()) {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    let refused = house.call("script", "stray", "{}").await;
+    assert!(matches!(&refused, Err(CallError::Invalid(words)) if words.contains("leads out")), "{refused:?}");
+}
+
+const MACHINE: &str = "\n[wants.files]\n[wants.process]\nprograms = [\"/bin/sh\"]\n[wants.timers]\n";
+
+#[tokio::test]
+async fn a_script_in_lua_keeps_and_touches_what_any_plugin_does() {
+    let main = r#"
+        local homeagent = require("homeagent")
+        local kv, files, timers = homeagent.kv, homeagent.files, homeagent.timers
+        local function tool(name, call) homeagent.tool { name = name, description = "Tries.", effect = "read", call = call } end
+        tool("keys", function()
+            kv.set("a", "蛋") kv.set("b", "") kv.set("c", "") kv.delete("c")
+            return kv.get("a") .. " " .. table.concat(kv.list(""), ",")
+        end)
+        tool("disk", function()
+            files.write("data", "x", "one") files.append("data", "x", " two") files.rename("data", "x", "data.txt")
+            local first = files.list("data")[1]
+            local size = files.stat("data", "data.txt").size
+            return files.read("data", "data.txt") .. " " .. first.name .. ":" .. first.kind .. " " .. size
+        end)
+        tool("shell", function()
+            local said = homeagent.run { program = "/bin/sh", arguments = { "-c", "cat" }, input = "hello" }
+            return said.ending .. " " .. said.code .. " " .. said.output
+        end)
+        tool("remind", function() return timers.at("eggs", 1, "boil").name end)
+        homeagent.on_timer(function(firing)
+            kv.set("told", firing.name .. " " .. firing.payload .. " " .. firing.missed)
+        end)
+        tool("told", function() return kv.get("told") or "" end)
+        tool("stray", function() return files.read("data", "../x") end)
+    "#;
+    let manifest = manifest("main.lua") + MACHINE;
+    let house = with_script("script", &[("plugin.toml", &manifest), ("main.lua", main)]).await;
+    keeps_and_touches(&house).await;
+}
+
+#[tokio::test]
+async fn a_script_in_javascript_keeps_and_touches_what_any_plugin_does() {
+    let Some(interpreter) = optional("interpreter-js") else { return };
+    let main = r#"
+        import { files, kv, onTimer, run, timers, tool } from "homeagent";
+        const add = (name, call) => tool({ name, description: "Tries.", effect: "read", call });
+        add("keys", async () => {
+            await kv.set("a", "蛋"); await kv.set("b", ""); await kv.set("c", ""); await kv.delete("c");
+            return `${await kv.get("a")} ${await kv.list()}`;
+        });
+        add("disk", async () => {
+            await files.write("data", "x", "one");
+            await files.append("data", "x", " two");
+            await files.rename("data", "x", "data.txt");
+            const [first] = await files.list("data");
+            const { size } = await files.stat("data", "data.txt");
+            return `${await files.read("data", "data.txt")} ${first.name}:${first.kind} ${size}`;
+        });
+        add("shell", async () => {
+            const said = await run({ program: "/bin/sh", arguments: ["-c", "cat"], input: "hello" });
+            return `${said.ending} ${said.code} ${said.output}`;
+        });
+        add("remind", async () => (await timers.at("eggs", 1, "boil")).name);
+        onTimer(({ name, payload, missed }) => kv.set("told", `${name} ${payload} ${missed}`));
+        add("told", async () => (await kv.get("told")) ?? "");
+        add("stray", () => files.read("data", "../x"));
+    "#;
+    let house = house::with_shared_cache(interpreters());
+    install(&house, &interpreter);
+    let manifest = manifest("main.js") + MACHINE;
+    lay(&house, "script", &[("plugin.toml", &manifest), ("main.js", main)]);
+    house.runtime.load_all().await;
+    house.grant_all().await;
+    keeps_and_touches(&house).await;
+}

@@ -17,6 +17,7 @@ pub fn core_declarations() -> Vec<Declaration> {
     all.extend(model());
     all.extend(discovery());
     all.extend(plugin());
+    all.extend(network());
     all.extend(surfaces());
     all
 }
@@ -250,6 +251,29 @@ fn plugin() -> Vec<Declaration> {
         integer("core.plugin.queue", 256, (1, 1_000_000), "How many calls may wait for a plugin")
             .counted_in("calls")
             .restarting("agent"),
+    ]
+}
+
+fn network() -> Vec<Declaration> {
+    vec![
+        duration(
+            "core.network.timeout_ms",
+            Milliseconds,
+            30_000,
+            (1, 10 * MINUTE_MS),
+            "How long a plugin's request may take, with all redirects",
+        ),
+        integer("core.network.request_bytes", MIB, (KIB, GIB / 128), "The largest body of a plugin's request")
+            .counted_in("bytes"),
+        integer(
+            "core.network.response_bytes",
+            8 * MIB,
+            (KIB, GIB / 16),
+            "The largest answer to a plugin's request, as it comes and decoded",
+        )
+        .counted_in("bytes"),
+        integer("core.network.requests", 8, (1, 256), "How many requests a plugin may have under way")
+            .counted_in("requests"),
     ]
 }
 

@@ -188,6 +188,12 @@ impl Secrets {
         self.vault().redaction.apply_to_bytes(bytes)
     }
 
+    /// The name of a secret that stands in this content, in one of the forms that [`Secrets::redact`] knows.
+    #[must_use]
+    pub fn named_in(&self, content: &[u8]) -> Option<String> {
+        self.vault().redaction.named_in(content)
+    }
+
     /// How many bytes of a text that goes on can be told from the rest without a secret going out in pieces: up to where
     /// a known one may have begun. What is told is still to be redacted.
     #[must_use]

@@ -44,6 +44,12 @@ impl Redaction {
         found
     }
 
+    /// The name of a secret whose value stands in this content.
+    pub(super) fn named_in(&self, content: &[u8]) -> Option<String> {
+        let found = self.needles.iter().find(|(needle, _)| memmem::find(content, needle.as_bytes()).is_some());
+        found.map(|(_, name)| name.clone())
+    }
+
     /// How many bytes of a text that goes on can be told from others whatever comes next: up to where a value may have
     /// begun that is not there as a whole yet.
     pub(super) fn settled(&self, text: &str) -> usize {

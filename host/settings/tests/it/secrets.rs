@@ -123,6 +123,15 @@ fn another_key_opens_nothing_but_keeps_nothing_from_starting() {
 }
 
 #[test]
+fn a_known_secret_is_found_in_any_content() {
+    let secrets = Home::new().secrets();
+    secrets.set("main", "sk-marked-\"0123\"".into()).expect("stores");
+    assert_eq!(secrets.named_in(b"\xff\xfe sk-marked-\"0123\" \xff").as_deref(), Some("main"));
+    assert_eq!(secrets.named_in(br#"{"key":"sk-marked-\"0123\""}"#).as_deref(), Some("main"));
+    assert_eq!(secrets.named_in(b"sk-marked"), None);
+}
+
+#[test]
 fn known_secrets_are_taken_out_of_texts() {
     let home = Home::new();
     let secrets = home.secrets();

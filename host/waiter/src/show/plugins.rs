@@ -17,8 +17,19 @@ const DIGEST: usize = 12;
 /// All plugins, and below them what keeps them from working and what lies in the folder of packages.
 pub(crate) fn list(answer: &str, found: Option<&str>) -> Result<String, Failure> {
     let plugins: Vec<PluginStatus> = read(answer)?;
-    let mut table =
-        Table::new(&["NAME", "VERSION", "STATE", "UP", "CALLS", "RESTARTS", "TOOLS", "GRANTED", "DIGEST", "SUMMARY"]);
+    let mut table = Table::new(&[
+        "NAME",
+        "VERSION",
+        "STATE",
+        "UP",
+        "CALLS",
+        "RESTARTS",
+        "TOOLS",
+        "GRANTED",
+        "DIGEST",
+        "SIGNED BY",
+        "SUMMARY",
+    ]);
     for plugin in &plugins {
         let up = if plugin.uptime_ms > 0 { span(plugin.uptime_ms) } else { "-".to_owned() };
         let granted = if plugin.granted.is_empty() { "-".to_owned() } else { plugin.granted.join(",") };
@@ -32,6 +43,7 @@ pub(crate) fn list(answer: &str, found: Option<&str>) -> Result<String, Failure>
             &plugin.tools.len().to_string(),
             &granted,
             &plugin.digest.chars().take(DIGEST).collect::<String>(),
+            signer(plugin),
             &plugin.summary,
         ]);
     }
@@ -84,7 +96,12 @@ pub(crate) fn removed(answer: &str) -> Result<String, Failure> {
 /// One plugin, after something was done to it.
 pub(crate) fn one(answer: &str) -> Result<String, Failure> {
     let plugin: PluginStatus = read(answer)?;
-    let mut text = plain_line(&format!("{} {} is {}", plugin.name, plugin.version, plugin.state));
+    let signed = match &plugin.publisher {
+        Some(publisher) => format!(", signed by {publisher}"),
+        None if plugin.origin == "bundled" => String::new(),
+        None => ", unsigned".to_owned(),
+    };
+    let mut text = plain_line(&format!("{} {} is {}{signed}", plugin.name, plugin.version, plugin.state));
     let had = plugin.capabilities.iter().filter_map(|it| Some(with_details(&it.name, it.granted.as_ref()?)));
     let had: Vec<String> = had.collect();
     if !had.is_empty() {
@@ -94,6 +111,15 @@ pub(crate) fn one(answer: &str) -> Result<String, Failure> {
     text.push('\n');
     text.push_str(&remarks(&plugin));
     Ok(text)
+}
+
+/// Who vouches for a package.
+fn signer(plugin: &PluginStatus) -> &str {
+    match &plugin.publisher {
+        Some(publisher) => publisher,
+        None if plugin.origin == "bundled" => "homed",
+        None => "unsigned",
+    }
 }
 
 fn remarks(plugin: &PluginStatus) -> String {

@@ -11,9 +11,9 @@ use crate::program::{end, run, run_with, start};
 async fn plugins_are_listed_with_what_keeps_them_from_working() {
     let house = House::open().await;
     insta::assert_snapshot!(run(&house, &["plugin", "list"]).await.shown(&house), @r#"
-    NAME  VERSION  STATE   UP     CALLS  RESTARTS  TOOLS  GRANTED  DIGEST        SUMMARY
-    calc  0.1.0    live    1.0 s  12     0         1      -        000000000000  Reckons
-    qq    0.1.0    failed  1.0 s  12     5         0      -        000000000000  QQ 频道
+    NAME  VERSION  STATE   UP     CALLS  RESTARTS  TOOLS  GRANTED  DIGEST        SIGNED BY                                SUMMARY
+    calc  0.1.0    live    1.0 s  12     0         1      -        000000000000  homed                                    Reckons
+    qq    0.1.0    failed  1.0 s  12     5         0      -        000000000000  5891-b5b5-22d5-df08-6d0f-f0b1-10fb-d9d2  QQ 频道
 
     qq is failed: it trapped five times in ten minutes
     qq asks for http (hosts = ["api.example.com","evil.example"]), and has of it (hosts = ["api.example.com"]): `waiter plugin grant qq http` allows it
@@ -36,7 +36,7 @@ async fn plugins_are_listed_with_what_keeps_them_from_working() {
     --- exit code 1
     ");
     insta::assert_snapshot!(run(&house, &["plugin", "grant", "qq", "listen"]).await.shown(&house), @r#"
-    qq 0.1.0 is failed; granted: http (hosts = ["api.example.com"])
+    qq 0.1.0 is failed, signed by 5891-b5b5-22d5-df08-6d0f-f0b1-10fb-d9d2; granted: http (hosts = ["api.example.com"])
     qq is failed: it trapped five times in ten minutes
     qq asks for http (hosts = ["api.example.com","evil.example"]), and has of it (hosts = ["api.example.com"]): `waiter plugin grant qq http` allows it
     qq asks for listen: `waiter plugin grant qq listen` allows it

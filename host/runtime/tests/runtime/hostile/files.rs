@@ -202,3 +202,16 @@ async fn huge_folders_are_listed_a_thousand_at_a_time() {
     let rest: Vec<String> = serde_json::from_str(&it.files(&list("0999")).await).expect("a list");
     assert_eq!((rest.len(), rest[0].as_str()), (500, "1000 Kind::File"));
 }
+
+#[tokio::test]
+async fn a_known_secret_that_is_written_in_clear_is_told_to_the_owner() {
+    let it = trapped().await;
+    it.house.secrets.set("source.x.key", "sk-marked-0123456789".into()).expect("a secret");
+    for act in ["write", "append"] {
+        let act = format!(r#"{{"do":"{act}","folder":"notes","path":"{act}","text":"key=sk-marked-0123456789"}}"#);
+        assert_eq!(it.files(&act).await, "done");
+        let seen = it.house.status("tenant").last_error.expect("the owner is told");
+        assert!(seen.contains("it holds the secret source.x.key in clear") && !seen.contains("sk-marked"), "{seen}");
+        it.files(r#"{"do":"read","folder":"notes","path":"/other"}"#).await;
+    }
+}

@@ -59,3 +59,13 @@ async fn a_flood_of_values_is_told_busy_and_holds_up_neither_the_others_nor_the_
     assert!(flooded["busy"].as_u64() > Some(0) && flooded["kept"].as_u64() > Some(0), "{flooded}");
     assert_eq!(house.call("tenant", "kv", r#"{"do":"delete","key":"flood/0"}"#).await, Ok("true".into()));
 }
+
+#[tokio::test]
+async fn a_known_secret_that_is_kept_in_clear_is_told_to_the_owner() {
+    let house = house::with(&["tenant"]).await;
+    house.secrets.set("source.x.key", "sk-marked-0123456789".into()).expect("a secret");
+    let set = r#"{"do":"set","key":"k","value":"the key is sk-marked-0123456789"}"#;
+    assert_eq!(house.call("tenant", "kv", set).await, Ok("kept".into()));
+    let seen = house.status("tenant").last_error.expect("the owner is told");
+    assert!(seen.contains("it holds the secret source.x.key in clear") && !seen.contains("sk-marked"), "{seen}");
+}

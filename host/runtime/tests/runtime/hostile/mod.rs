@@ -3,9 +3,11 @@
 mod bombs;
 mod files;
 mod floods;
+mod http;
 mod identity;
 mod kv;
 mod loops;
 mod process;
+mod secrets;
 pub(crate) mod street;
 mod timers;

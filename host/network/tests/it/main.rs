@@ -1,0 +1,3 @@
+//! The network as its users see it.
+
+mod address;

@@ -1,0 +1,237 @@
+//! What a plugin's requests may do, and what the host does with them on their way out and back.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use homeagent_network::http::{self, HeaderMap, HeaderValue, Method, Response, Rules};
+use homeagent_network::{Reach, Url};
+use homeagent_settings::Secret;
+use homeagent_types::{CallError, Denial};
+
+use crate::services::Services;
+use crate::slot::core::SlotCore;
+use crate::wants::{HttpWant, Injection, PrivateNetworkWant, SecretWant, SecretsWant, Want};
+
+/// Secrets of one request.
+const MOST_SECRETS: usize = 16;
+
+/// A shorter secret is not put in anywhere: where it came back it could not be told from other text.
+pub(super) const SHORTEST_SECRET: usize = 8;
+
+/// The rules for one request of a plugin. Grants and secrets are read with each hop.
+pub(super) struct Outbound {
+    pub(super) slot: Arc<SlotCore>,
+    pub(super) services: Arc<Services>,
+    /// The secrets that it asked for.
+    pub(super) secrets: Vec<String>,
+}
+
+impl Outbound {
+    /// Fails where a secret was asked for that does not go there.
+    pub(super) fn check_secrets(&self, url: &Url) -> Result<(), CallError> {
+        if self.secrets.len() > MOST_SECRETS {
+            return Err(CallError::Invalid(format!("a request takes at most {MOST_SECRETS} secrets")));
+        }
+        for name in &self.secrets {
+            let want = secret_want(&self.slot, name)?;
+            if goes_to(&want, url) {
+                continue;
+            }
+            let place = want.place().map_or_else(|| "no host".to_owned(), |place| place.to_string());
+            return Err(CallError::Denied(Denial {
+                capability: SecretsWant::CAPABILITY.to_owned(),
+                attempt: format!("sending the secret {name} to {}", http::place(url)),
+                remedy: format!("[wants.secrets.{name}] of its plugin.toml lets it go to {place} alone"),
+            }));
+        }
+        Ok(())
+    }
+
+    fn not_listed(&self, method: &Method, url: &Url, want: &HttpWant) -> CallError {
+        let place = http::place(url);
+        let asked = http::host_and_port(url).zip(self.slot.grants.asked::<PrivateNetworkWant>());
+        let is_asked = asked.is_some_and(|((host, port), home)| home.reach(url.scheme(), &host, port).is_some());
+        let attempt = format!("sending {method} to {place}");
+        if is_asked && let Err(missing) = self.slot.allow(PrivateNetworkWant::CAPABILITY, attempt.clone()) {
+            return missing;
+        }
+        let remedy = format!("[wants.http] of its plugin.toml has to list it; it lists {}", want.hosts());
+        CallError::Denied(Denial { capability: HttpWant::CAPABILITY.to_owned(), attempt, remedy })
+    }
+}
+
+impl Rules for Outbound {
+    fn reach(&self, method: &Method, url: &Url) -> Result<Reach, CallError> {
+        self.slot.allow(HttpWant::CAPABILITY, format!("sending {method} to {}", http::place(url)))?;
+        let want: HttpWant = self.slot.grants.granted().ok_or(CallError::NotLive)?;
+        if !want.takes(method) {
+            return Err(CallError::Denied(Denial {
+                capability: HttpWant::CAPABILITY.to_owned(),
+                attempt: format!("sending {method} to {}", http::place(url)),
+                remedy: format!("[wants.http] of its plugin.toml has to list the method; it lists {}", want.methods()),
+            }));
+        }
+        let Some((host, port)) = http::host_and_port(url) else { return Err(self.not_listed(method, url, &want)) };
+        let home = self.slot.grants.granted::<PrivateNetworkWant>();
+        let home = home.and_then(|home| home.reach(url.scheme(), &host, port));
+        let reach = home.or_else(|| want.reach(url.scheme(), &host, port));
+        reach.ok_or_else(|| self.not_listed(method, url, &want))
+    }
+
+    fn equip(&self, url: &mut Url, headers: &mut HeaderMap) -> Result<(), CallError> {
+        for name in &self.secrets {
+            let want = secret_want(&self.slot, name)?;
+            // After a redirect to elsewhere, the request goes on without.
+            if !goes_to(&want, url) {
+                continue;
+            }
+            let secret = secret(&self.slot, &self.services, name)?;
+            match want.injection() {
+                None => {}
+                Some(Injection::Header { name: header, before, behind }) => {
+                    let value = HeaderValue::from_bytes(format!("{before}{}{behind}", secret.expose()).as_bytes());
+                    let unfit =
+                        |_| CallError::Other(format!("the secret {name} has characters that no header can hold"));
+                    let mut value = value.map_err(unfit)?;
+                    value.set_sensitive(true);
+                    headers.insert(header, value);
+                }
+                Some(Injection::Query(parameter)) => {
+                    without(url, |key, _| key == parameter);
+                    url.query_pairs_mut().append_pair(&parameter, secret.expose());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn follow(&self, url: &mut Url) -> Result<(), CallError> {
+        for name in &self.secrets {
+            if let Some(Injection::Query(parameter)) = secret_want(&self.slot, name)?.injection() {
+                let secret = secret(&self.slot, &self.services, name)?;
+                without(url, |key, value| key == parameter && value == secret.expose());
+            }
+        }
+        if is_clean(&self.services, url.as_str()) {
+            return Ok(());
+        }
+        let place = http::place(url);
+        Err(CallError::Other(format!("a redirect to {place} has a secret in its URL, so it is not followed")))
+    }
+}
+
+/// Takes parameters out of a URL. One that has none of them stays as it was written, letter by letter.
+fn without(url: &mut Url, is_out: impl Fn(&str, &str) -> bool) {
+    let others: Vec<(String, String)> =
+        url.query_pairs().into_owned().filter(|(key, value)| !is_out(key, value)).collect();
+    if others.is_empty() {
+        url.set_query(None);
+    } else if others.len() < url.query_pairs().count() {
+        url.query_pairs_mut().clear().extend_pairs(others);
+    }
+}
+
+/// Whether no known secret stands in a URL, also not in percent notation.
+fn is_clean(services: &Services, url: &str) -> bool {
+    let plain = percent_encoding::percent_decode_str(url).decode_utf8_lossy();
+    [url, &plain, &plain.replace('+', " ")]
+        .into_iter()
+        .all(|text| matches!(services.secrets.redact(text), Cow::Borrowed(_)))
+}
+
+fn goes_to(want: &SecretWant, url: &Url) -> bool {
+    let place = want.place().zip(http::host_and_port(url));
+    place.is_some_and(|(place, (host, port))| place.holds(url.scheme(), &host, port))
+}
+
+/// What a plugin that sends a secret may do with it.
+fn secret_want(slot: &SlotCore, name: &str) -> Result<SecretWant, CallError> {
+    slot.allow(SecretsWant::CAPABILITY, "sending a secret")?;
+    let want: SecretsWant = slot.grants.granted().ok_or(CallError::NotLive)?;
+    known(&want, name).cloned()
+}
+
+/// What a package says of a secret.
+pub(super) fn known<'a>(want: &'a SecretsWant, name: &str) -> Result<&'a SecretWant, CallError> {
+    want.secret(name).ok_or_else(|| {
+        let shown = name.chars().take(64).collect::<String>();
+        CallError::NotFound(format!("there is no secret {shown:?}: its plugin.toml has no [wants.secrets.{shown}]"))
+    })
+}
+
+/// The value of one of a plugin's secrets.
+pub(super) fn secret(slot: &SlotCore, services: &Services, name: &str) -> Result<Secret, CallError> {
+    let key = format!("{}{name}", homeagent_settings::plugin_prefix(&slot.name));
+    let set = format!("waiter settings set {key}");
+    let secret = services.secrets.get(&key).map_err(|error| CallError::Other(error.to_string()))?;
+    let secret =
+        secret.ok_or_else(|| CallError::Other(format!("the secret {name} is not set; the owner can: {set}")))?;
+    if secret.expose().len() < SHORTEST_SECRET {
+        let reason =
+            format!("the secret {name} has fewer than {SHORTEST_SECRET} bytes, too few to be kept from leaking");
+        return Err(CallError::Other(format!("{reason}; set a longer one: {set}")));
+    }
+    Ok(secret)
+}
+
+/// Takes every secret that the daemon knows out of what a plugin wants to send.
+pub(super) struct Cleaner<'a> {
+    services: &'a Services,
+    /// Something was taken out.
+    pub(super) took: bool,
+}
+
+impl<'a> Cleaner<'a> {
+    pub(super) fn new(services: &'a Services) -> Self {
+        Self { services, took: false }
+    }
+
+    pub(super) fn text(&mut self, text: String) -> String {
+        match self.services.secrets.redact(&text) {
+            Cow::Borrowed(_) => text,
+            Cow::Owned(clean) => {
+                self.took = true;
+                clean
+            }
+        }
+    }
+
+    pub(super) fn bytes(&mut self, bytes: Vec<u8>) -> Vec<u8> {
+        match self.services.secrets.redact_bytes(&bytes) {
+            Cow::Borrowed(_) => bytes,
+            Cow::Owned(clean) => {
+                self.took = true;
+                clean
+            }
+        }
+    }
+
+    /// A URL, in which a secret may also be written letter by letter.
+    pub(super) fn url(&mut self, url: String) -> Result<String, CallError> {
+        if url.len() > http::LONGEST_URL {
+            let (length, most) = (url.len(), http::LONGEST_URL);
+            return Err(CallError::Invalid(format!("the URL has {length} bytes; {most} are the most")));
+        }
+        let url = match self.services.secrets.redact(&url) {
+            Cow::Borrowed(_) => url,
+            Cow::Owned(clean) => {
+                self.took = true;
+                // What is put in has a space in it, which no URL may have.
+                clean.replace("[secret ", "[secret%20")
+            }
+        };
+        if is_clean(self.services, &url) {
+            return Ok(url);
+        }
+        Err(CallError::Invalid("the URL has a secret in it, which is not sent".to_owned()))
+    }
+
+    /// What came back, without what the other side repeats of a secret.
+    pub(super) fn answer(&mut self, mut answer: Response) -> Response {
+        answer.body = self.bytes(answer.body);
+        for (_, value) in &mut answer.headers {
+            *value = self.bytes(std::mem::take(value));
+        }
+        answer
+    }
+}
