@@ -20,7 +20,9 @@ pub mod plugin {
     });
 }
 
-pub use plugin::homeagent::plugin::{bus, http, inputs, log, registry, secrets, settings, sockets, tools, types};
+pub use plugin::homeagent::plugin::{
+    bus, connect, http, inputs, log, registry, secrets, settings, sockets, tools, types,
+};
 
 macro_rules! little_world {
     ($module:ident, $world:literal $(, $with:literal : $rust:path)*) => {

@@ -2,6 +2,7 @@
 //! handed to the part of the host that does it.
 
 mod bus;
+mod connect;
 mod http;
 mod inputs;
 mod log;
@@ -14,6 +15,8 @@ mod tools;
 
 use homeagent_types::{Audience, Cause, Principal, Role};
 
+pub(crate) use self::http::told;
+pub(crate) use self::outbound::Outbound;
 pub(crate) use self::sockets::LARGEST_FRAME;
 
 use crate::bindings::types;

@@ -14,7 +14,7 @@ impl<T: Send + 'static> sockets::HostWithStore<T> for HostData {
     async fn send(accessor: &Accessor<T, Self>, connection: u64, frame: sockets::Frame) -> Result<(), types::Error> {
         let (slot, secrets) = accessor.with(|mut access| {
             let state = access.get();
-            state.may("listen", "sending a frame")?;
+            state.may(state.slot.sockets.capability(connection), "sending a frame")?;
             Ok::<_, CallError>((std::sync::Arc::clone(&state.slot), state.services.secrets.clone()))
         })?;
         // Whoever is at the other end, known secrets are none of theirs.
@@ -37,11 +37,13 @@ impl<T: Send + 'static> sockets::HostWithStore<T> for HostData {
 
 impl sockets::Host for &mut InstanceState {
     fn close(&mut self, connection: u64, reason: String) -> Result<(), types::Error> {
-        self.may("listen", "closing a connection")?;
+        self.may(self.slot.sockets.capability(connection), "closing a connection")?;
         Ok(self.slot.sockets.close(connection, reason)?)
     }
 
     fn open(&mut self) -> Vec<u64> {
-        if self.may("listen", "listing connections").is_ok() { self.slot.sockets.ids() } else { Vec::new() }
+        let sockets = &self.slot.sockets;
+        let may = |id: &u64| self.may(sockets.capability(*id), "listing connections").is_ok();
+        sockets.ids().into_iter().filter(may).collect()
     }
 }

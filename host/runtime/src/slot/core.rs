@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::Level;
 use wasmtime::component::GuestTaskId;
 
+use super::dialled::Dialled;
 use super::job::Verdict;
 use super::sockets::Sockets;
 use crate::grants::GrantTable;
@@ -39,6 +40,8 @@ pub(crate) struct SlotCore {
     pub(crate) name: String,
     pub(crate) grants: GrantTable,
     pub(crate) sockets: Sockets,
+    /// The connections that the host makes for it.
+    pub(crate) dialled: Dialled,
     pub(crate) calls: AtomicU64,
     pub(crate) meters: SlotMeters,
     /// A place for each call that the plugin makes through the host.
@@ -97,6 +100,7 @@ impl SlotCore {
             name,
             grants,
             sockets: Sockets::default(),
+            dialled: Dialled::default(),
             calls: AtomicU64::new(0),
             calls_out: Arc::new(Semaphore::new(CALLS_OUT)),
             requests: AtomicUsize::new(0),

@@ -5,11 +5,13 @@
 
 pub(crate) mod connection;
 pub(crate) mod core;
+pub(crate) mod dialled;
 pub(crate) mod exports;
 pub(crate) mod generation;
 pub(crate) mod job;
 mod orders;
 mod probation;
+mod relay;
 mod show;
 pub(crate) mod sockets;
 pub(crate) mod supervisor;
@@ -17,7 +19,7 @@ pub(crate) mod swap;
 
 use std::ops::Deref;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 use homeagent_types::CallError;
@@ -96,6 +98,28 @@ pub(crate) struct Line {
     show: Arc<ShowQueue>,
 }
 
+/// A [`Line`] that keeps nothing.
+#[derive(Clone)]
+pub(crate) struct WeakLine {
+    state: Arc<Mutex<SlotState>>,
+    services: Weak<Services>,
+    jobs: mpsc::WeakSender<Job>,
+    show: Weak<ShowQueue>,
+}
+
+impl WeakLine {
+    /// The way to the slot; nothing where it is gone.
+    fn upgrade(&self, core: &Arc<SlotCore>) -> Option<Line> {
+        Some(Line {
+            core: Arc::clone(core),
+            state: Arc::clone(&self.state),
+            services: self.services.upgrade()?,
+            jobs: self.jobs.upgrade()?,
+            show: self.show.upgrade()?,
+        })
+    }
+}
+
 /// The answer of a job; nothing when it is lost with its instance, or with the queue of a slot that has failed.
 async fn answered<T>(answer: oneshot::Receiver<T>, verdict: &Verdict) -> Option<T> {
     tokio::select! {
@@ -106,6 +130,15 @@ async fn answered<T>(answer: oneshot::Receiver<T>, verdict: &Verdict) -> Option<
 }
 
 impl Line {
+    fn downgrade(&self) -> WeakLine {
+        WeakLine {
+            state: Arc::clone(&self.state),
+            services: Arc::downgrade(&self.services),
+            jobs: self.jobs.downgrade(),
+            show: Arc::downgrade(&self.show),
+        }
+    }
+
     /// Runs one job. The caller has its answer at the deadline at the latest.
     pub(crate) async fn call<T>(&self, deadline: Instant, work: impl FnOnce(Reply<T>) -> Work) -> Result<T, CallError> {
         self.check()?;

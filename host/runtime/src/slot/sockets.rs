@@ -27,6 +27,8 @@ pub(crate) struct Sockets {
 
 struct Entry {
     about: ConnectionInfo,
+    /// Whose grant it needs.
+    capability: &'static str,
     to_peer: mpsc::Sender<ToPeer>,
     /// Why it was given up, for its other side.
     given_up: Arc<OnceLock<String>>,
@@ -66,13 +68,19 @@ pub(crate) struct ConnectionInfo {
 }
 
 impl Sockets {
-    pub(crate) fn add(&self, listener: &str, attested: Option<Principal>, meta: Meta) -> (u64, FromSlot) {
+    pub(crate) fn add(
+        &self,
+        capability: &'static str,
+        listener: &str,
+        attested: Option<Principal>,
+        meta: Meta,
+    ) -> (u64, FromSlot) {
         let id = self.next.fetch_add(1, Ordering::Relaxed) + 1;
         let (to_peer, frames) = mpsc::channel(OUTGOING);
         let about = ConnectionInfo { id, listener: listener.to_owned(), attested, meta, resumed: false };
         let given_up = Arc::default();
         let from_slot = FromSlot { frames, given_up: Arc::clone(&given_up) };
-        lock(&self.open).insert(id, Entry { about, to_peer, given_up, told: 0, told_before: 0 });
+        lock(&self.open).insert(id, Entry { about, capability, to_peer, given_up, told: 0, told_before: 0 });
         (id, from_slot)
     }
 
@@ -90,6 +98,11 @@ impl Sockets {
 
     pub(crate) fn ids(&self) -> Vec<u64> {
         lock(&self.open).keys().copied().collect()
+    }
+
+    /// The capability that using a connection takes.
+    pub(crate) fn capability(&self, id: u64) -> &'static str {
+        lock(&self.open).get(&id).map_or("listen", |entry| entry.capability)
     }
 
     pub(crate) fn attested(&self, id: u64) -> Option<Principal> {

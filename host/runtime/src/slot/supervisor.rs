@@ -29,6 +29,7 @@ pub(crate) async fn start(seat: Seat, prepared: Arc<Prepared>, jobs: mpsc::Sende
     let services = Arc::clone(&seat.services);
     let events = register(&services, &seat.core, &prepared.package, &prepared.descriptor)?;
     if let Err(reason) = generation.serve().await {
+        seat.core.dialled.close_all();
         services.registrations.remove(&seat.core.name);
         services.bus.unsubscribe(&seat.core.name);
         return Err(reason);
@@ -45,6 +46,7 @@ pub(crate) async fn start(seat: Seat, prepared: Arc<Prepared>, jobs: mpsc::Sende
     let show = Arc::new(ShowQueue::new(services.secrets.clone()));
     let core = Arc::clone(&seat.core);
     let line = Line { core, state: Arc::clone(&state), services, jobs, show: Arc::clone(&show) };
+    line.core.dialled.lead_to(&line);
     let pumps = tokio_util::task::AbortOnDropHandle::new(tokio::spawn(pump(line.clone(), show, events)));
     let supervisor = Supervisor {
         seat,
@@ -267,6 +269,7 @@ impl Supervisor {
             generation.retire();
             drain(generation, Arc::clone(core), DRAIN).await;
         }
+        core.dialled.close_all();
         core.sockets.close_all();
         // Whoever still waits in the queue learns that it is gone.
         self.seat.jobs.lock().await.close();

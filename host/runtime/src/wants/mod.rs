@@ -3,6 +3,7 @@
 //! A capability that opens one thing has none. Where it opens many - hosts, folders, programs - the package lists those
 //! it needs, the user sees the list before granting, and each call is checked against it.
 
+mod connect;
 mod http;
 mod private_network;
 mod secrets;
@@ -12,6 +13,7 @@ use std::collections::BTreeMap;
 use homeagent_settings::Declaration;
 use serde::de::DeserializeOwned;
 
+pub(crate) use self::connect::ConnectWant;
 pub(crate) use self::http::HttpWant;
 pub(crate) use self::private_network::PrivateNetworkWant;
 pub(crate) use self::secrets::{Injection, SecretWant, SecretsWant};
@@ -28,6 +30,7 @@ pub(crate) trait Want: DeserializeOwned {
 /// Fails where `[wants.<capability>]` says something that the capability does not know.
 pub(crate) fn check(capability: &str, details: &toml::Table) -> Result<(), String> {
     match capability {
+        "connect" => check_as::<ConnectWant>(details),
         "http" => check_as::<HttpWant>(details),
         "private-network" => check_as::<PrivateNetworkWant>(details),
         "secrets" => check_as::<SecretsWant>(details),
