@@ -10,6 +10,7 @@ pub mod lifting;
 
 pub mod adapter;
 pub mod bus;
+pub mod connect;
 pub mod files;
 pub mod http;
 pub mod inputs;

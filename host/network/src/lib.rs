@@ -11,6 +11,7 @@ pub mod http;
 mod place;
 mod surroundings;
 pub mod tls;
+pub mod websocket;
 
 pub use dial::{Hold, Network, Reach, Stream};
 pub use error::Error;

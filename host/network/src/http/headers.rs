@@ -47,7 +47,10 @@ pub fn header(headers: &mut HeaderMap, name: &str, value: &[u8]) -> Result<(), S
 
 /// Whether it is not a plugin's to set.
 pub(crate) fn is_own(name: &HeaderName) -> bool {
-    OWN.contains(name) || name.as_str().starts_with("proxy-")
+    let text = name.as_str();
+    // The one of a WebSocket's that is a plugin's says what it speaks.
+    let is_socket = text.starts_with("sec-websocket-") && text != "sec-websocket-protocol";
+    OWN.contains(name) || text.starts_with("proxy-") || is_socket
 }
 
 /// What a request keeps of its headers on its way to another scheme, host or port. A plugin's own keys may stand in any

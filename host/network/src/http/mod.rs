@@ -88,19 +88,36 @@ pub trait Rules: Send + Sync {
 /// # Errors
 /// With what is wrong: no URL, no host, a user, characters that would be dropped without a word.
 pub fn target(text: &str) -> Result<Url, String> {
+    checked(read(text)?, ["https", "http"])
+}
+
+/// The same for the URL of a WebSocket.
+///
+/// # Errors
+/// As for [`target`].
+pub fn socket_target(text: &str) -> Result<Url, String> {
+    checked(read(text)?, ["wss", "ws"])
+}
+
+fn read(text: &str) -> Result<Url, String> {
     if text.len() > LONGEST_URL {
         return Err(format!("the URL has {} bytes; {LONGEST_URL} are the most", text.len()));
     }
     if text.contains(|c: char| c.is_control() || c.is_whitespace()) {
         return Err("the URL has a space or a control character in it; write it in percent notation".into());
     }
-    let url = Url::parse(text).map_err(|error| format!("the URL is none: {error}"))?;
-    checked(url)
+    Url::parse(text).map_err(|error| format!("the URL is none: {error}"))
 }
 
-fn checked(mut url: Url) -> Result<Url, String> {
-    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-        return Err("the URL does not begin with https:// or http:// and a host".into());
+/// A redirect's URL, likewise.
+fn redirected(url: Url) -> Result<Url, String> {
+    checked(url, ["https", "http"])
+}
+
+fn checked(mut url: Url, schemes: [&str; 2]) -> Result<Url, String> {
+    if !schemes.contains(&url.scheme()) || !url.has_host() {
+        let [one, other] = schemes;
+        return Err(format!("the URL does not begin with {one}:// or {other}:// and a host"));
     }
     if !url.username().is_empty() || url.password().is_some() {
         return Err("the URL has a user or a password in it; a secret belongs into [wants.secrets]".into());

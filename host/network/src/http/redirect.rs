@@ -5,7 +5,7 @@ use hyper::Method;
 use hyper::header::{self, HeaderName};
 use url::Url;
 
-use super::{Request, Response, checked, headers, place};
+use super::{Request, Response, headers, place, redirected};
 use crate::Error;
 
 /// Headers that say something of a body.
@@ -21,7 +21,7 @@ pub(super) fn next(request: &Request, answer: &Response) -> Result<Option<Reques
     let failed = |reason: String| Error::Protocol { place: place(&request.url), reason };
     let location = std::str::from_utf8(location).map_err(|_| failed("redirects to what is no URL".into()))?;
     let url = request.url.join(location).map_err(|error| failed(format!("redirects to what is no URL: {error}")))?;
-    let url = checked(url).map_err(|reason| failed(format!("redirects to where nothing is sent: {reason}")))?;
+    let url = redirected(url).map_err(|reason| failed(format!("redirects to where nothing is sent: {reason}")))?;
     let mut next = Request { url, ..request.clone() };
     let reads_on = match answer.status {
         303 => request.method != Method::HEAD,

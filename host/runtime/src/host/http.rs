@@ -163,14 +163,18 @@ fn failure(plugin: &str, error: Error) -> Failure {
         Error::Unreachable { .. } | Error::Unresolved { .. } | Error::Timeout => Level::INFO,
         _ => Level::WARN,
     };
-    let error = match error {
+    Failure { error: told(plugin, error), level }
+}
+
+/// The same in the contract's words.
+pub(crate) fn told(plugin: &str, error: Error) -> CallError {
+    match error {
         Error::Refused(error) => error,
         Error::Timeout => CallError::Timeout,
         Error::Unsendable(reason) => CallError::Invalid(reason),
         Error::Forbidden { ref host, address } => forbidden(plugin, host, address, &error.to_string()),
         error => CallError::Other(error.to_string()),
-    };
-    Failure { error, level }
+    }
 }
 
 fn forbidden(plugin: &str, host: &Host, ip: IpAddr, sentence: &str) -> CallError {

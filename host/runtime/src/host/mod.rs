@@ -2,6 +2,7 @@
 //! handed to the part of the host that does it.
 
 mod bus;
+mod connect;
 mod files;
 mod http;
 mod inputs;
@@ -22,6 +23,8 @@ use std::sync::Arc;
 use homeagent_types::{Audience, CallError, Cause, Principal, Role};
 use wasmtime::component::Accessor;
 
+pub(crate) use self::http::told;
+pub(crate) use self::outbound::Outbound;
 pub(crate) use self::sockets::LARGEST_FRAME;
 
 use crate::bindings::types;

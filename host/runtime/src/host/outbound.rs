@@ -4,13 +4,13 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use homeagent_network::http::{self, HeaderMap, HeaderValue, Method, Response, Rules};
-use homeagent_network::{Reach, Url};
+use homeagent_network::{Reach, Scheme, Url};
 use homeagent_settings::Secret;
 use homeagent_types::{CallError, Denial};
 
 use crate::services::Services;
 use crate::slot::core::SlotCore;
-use crate::wants::{HttpWant, Injection, PrivateNetworkWant, SecretWant, SecretsWant, Want};
+use crate::wants::{ConnectWant, HttpWant, Injection, PrivateNetworkWant, SecretWant, SecretsWant, Want};
 
 /// Secrets of one request.
 const MOST_SECRETS: usize = 16;
@@ -18,12 +18,12 @@ const MOST_SECRETS: usize = 16;
 /// A shorter secret is not put in anywhere: where it came back it could not be told from other text.
 pub(super) const SHORTEST_SECRET: usize = 8;
 
-/// The rules for one request of a plugin. Grants and secrets are read with each hop.
-pub(super) struct Outbound {
-    pub(super) slot: Arc<SlotCore>,
-    pub(super) services: Arc<Services>,
+/// The rules for one request or connection of a plugin. Grants and secrets are read with each hop.
+pub(crate) struct Outbound {
+    pub(crate) slot: Arc<SlotCore>,
+    pub(crate) services: Arc<Services>,
     /// The secrets that it asked for.
-    pub(super) secrets: Vec<String>,
+    pub(crate) secrets: Vec<String>,
 }
 
 impl Outbound {
@@ -45,6 +45,27 @@ impl Outbound {
             }));
         }
         Ok(())
+    }
+
+    /// Which addresses the host of a connection may have.
+    pub(crate) fn connect_reach(&self, scheme: Scheme, url: &Url) -> Result<Reach, CallError> {
+        let Some((host, port)) = http::host_and_port(url) else {
+            return Err(CallError::Invalid("the URL has no host".to_owned()));
+        };
+        let attempt = format!("connecting to {}://{host}:{port}", scheme.name());
+        self.slot.allow(ConnectWant::CAPABILITY, attempt.clone())?;
+        let want: ConnectWant = self.slot.grants.granted().ok_or(CallError::NotLive)?;
+        let home = self.slot.grants.granted::<PrivateNetworkWant>();
+        let home = home.and_then(|home| home.reach(scheme.name(), &host, port));
+        if let Some(reach) = home.or_else(|| want.reach(scheme.name(), &host, port)) {
+            return Ok(reach);
+        }
+        let asked = self.slot.grants.asked::<PrivateNetworkWant>();
+        if asked.is_some_and(|home| home.reach(scheme.name(), &host, port).is_some()) {
+            self.slot.allow(PrivateNetworkWant::CAPABILITY, attempt.clone())?;
+        }
+        let remedy = format!("[wants.connect] of its plugin.toml has to list it; it lists {}", want.hosts());
+        Err(CallError::Denied(Denial { capability: ConnectWant::CAPABILITY.to_owned(), attempt, remedy }))
     }
 
     fn not_listed(&self, method: &Method, url: &Url, want: &HttpWant) -> CallError {

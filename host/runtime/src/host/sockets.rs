@@ -19,7 +19,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(300);
 
 impl<T: Send + 'static> sockets::HostWithStore<T> for HostData {
     async fn send(accessor: &Accessor<T, Self>, connection: u64, frame: sockets::Frame) -> Result<(), types::Error> {
-        let slot = allowed(accessor, "sending a frame")?;
+        let slot = allowed(accessor, connection, "sending a frame")?;
         let (frame, length) = sendable(&slot, frame)?;
         let _room = slot.carry(length)?;
         Ok(slot.sockets.send(connection, frame).await?)
@@ -32,7 +32,7 @@ impl<T: Send + 'static> sockets::HostWithStore<T> for HostData {
         answer: sockets::AnswerMark,
         timeout_ms: u32,
     ) -> Result<sockets::Frame, types::Error> {
-        let slot = allowed(accessor, "asking over a connection")?;
+        let slot = allowed(accessor, connection, "asking over a connection")?;
         let (frame, length) = sendable(&slot, frame)?;
         let room = slot.carry(length)?;
         let place = Arc::clone(&slot.calls_out).try_acquire_owned().map_err(|_| CallError::Busy)?;
@@ -55,10 +55,15 @@ impl<T: Send + 'static> sockets::HostWithStore<T> for HostData {
     }
 }
 
-fn allowed<T: 'static>(accessor: &Accessor<T, HostData>, attempt: &str) -> Result<Arc<SlotCore>, CallError> {
+fn allowed<T: 'static>(
+    accessor: &Accessor<T, HostData>,
+    connection: u64,
+    attempt: &str,
+) -> Result<Arc<SlotCore>, CallError> {
     accessor.with(|mut access| {
         let state = access.get();
-        state.may("listen", attempt).map(|()| Arc::clone(&state.slot))
+        let capability = state.slot.sockets.capability(connection);
+        state.may(capability, attempt).map(|()| Arc::clone(&state.slot))
     })
 }
 
@@ -82,11 +87,13 @@ fn sendable(slot: &SlotCore, frame: sockets::Frame) -> Result<(ports::Frame, usi
 
 impl sockets::Host for &mut InstanceState {
     fn close(&mut self, connection: u64, reason: String) -> Result<(), types::Error> {
-        self.may("listen", "closing a connection")?;
+        self.may(self.slot.sockets.capability(connection), "closing a connection")?;
         Ok(self.slot.sockets.close(connection, reason)?)
     }
 
     fn open(&mut self) -> Vec<u64> {
-        if self.may("listen", "listing connections").is_ok() { self.slot.sockets.ids() } else { Vec::new() }
+        let sockets = &self.slot.sockets;
+        let may = |id: &u64| self.may(sockets.capability(*id), "listing connections").is_ok();
+        sockets.ids().into_iter().filter(may).collect()
     }
 }

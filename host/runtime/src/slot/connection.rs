@@ -19,6 +19,9 @@ const WAITING: usize = 64;
 /// How long a full queue may stay full before the connection is given up.
 const STUCK: Duration = Duration::from_secs(30);
 
+/// The capability of connections that were made for the plugin.
+const DIALLED: &str = "connect";
+
 enum FromPeer {
     Frame(Frame),
     Closed(String),
@@ -32,12 +35,27 @@ pub(crate) struct HeldConnection {
     given_up: Arc<OnceLock<String>>,
 }
 
-/// Adds a connection to the slot and tells the instance of it.
+/// Adds a connection of a listener to the slot and tells the instance of it.
 pub(crate) fn open(slot: Line, listener: &str, attested: Option<Principal>, meta: Meta) -> HeldConnection {
-    let (id, from_slot) = slot.core.sockets.add(listener, attested, meta);
+    hold(slot, "listen", listener, attested, meta)
+}
+
+/// The same for one that was made for the plugin, under the name it has given.
+pub(crate) fn dialled(slot: Line, name: &str, meta: Meta) -> HeldConnection {
+    hold(slot, DIALLED, name, None, meta)
+}
+
+fn hold(
+    slot: Line,
+    capability: &'static str,
+    listener: &str,
+    attested: Option<Principal>,
+    meta: Meta,
+) -> HeldConnection {
+    let (id, from_slot) = slot.core.sockets.add(capability, listener, attested, meta);
     let (to_slot, frames) = mpsc::channel(WAITING);
     let core = Arc::clone(&slot.core);
-    tokio::spawn(pump(slot, id, frames));
+    tokio::spawn(pump(slot, capability, id, frames));
     let given_up = from_slot.given_up();
     HeldConnection { answers: Answers { slot: core, id }, to_slot, from_slot: Mutex::new(from_slot), given_up }
 }
@@ -98,7 +116,7 @@ fn length(frame: &Frame) -> usize {
 
 /// Hands frames to whatever instance serves, in order. A frame is out of the queue when its handler returned; when the
 /// instance is lost under it, it is handed over once more.
-async fn pump(slot: Line, id: u64, mut frames: mpsc::Receiver<FromPeer>) {
+async fn pump(slot: Line, capability: &'static str, id: u64, mut frames: mpsc::Receiver<FromPeer>) {
     let opened = call(&slot, |reply| Work::Open { connection: id, reply }).await;
     // An instance that is lost is followed by one that is told when it takes over; one that is there and was not told, or
     // has not come to an end with it, would not know whose frames it gets.
@@ -127,16 +145,17 @@ async fn pump(slot: Line, id: u64, mut frames: mpsc::Receiver<FromPeer>) {
             let room = batch.len() < WAITING && bytes < LARGEST_FRAME;
             next = if room { frames.try_recv().ok() } else { None };
         }
-        if !slot.core.grants.allows("listen") {
+        if !slot.core.grants.allows(capability) {
             reason = format!(
-                "the plugin may not serve connections any more; the owner can allow it: waiter plugin grant {} listen",
+                "the plugin may not serve connections any more; the owner can allow it: waiter plugin grant {} \
+                 {capability}",
                 slot.core.name
             );
             slot.core.sockets.give_up(id, &reason);
             break;
         }
         if !batch.is_empty() {
-            hand_over(&slot, id, batch).await;
+            hand_over(&slot, capability, id, batch).await;
         }
         if over {
             break;
@@ -146,7 +165,7 @@ async fn pump(slot: Line, id: u64, mut frames: mpsc::Receiver<FromPeer>) {
     drop(call(&slot, |reply| Work::Closed { connection: id, reason, reply }).await);
 }
 
-async fn hand_over(slot: &Line, connection: u64, batch: Vec<Frame>) {
+async fn hand_over(slot: &Line, capability: &str, connection: u64, batch: Vec<Frame>) {
     let again = batch.clone();
     let first = call(slot, |reply| Work::Frames { connection, frames: batch, reply }).await;
     // After a time-out the handler may still be at it; only a lost instance has certainly let go of the frames.
@@ -154,7 +173,7 @@ async fn hand_over(slot: &Line, connection: u64, batch: Vec<Frame>) {
         Ok(()) => return,
         Err(error @ (CallError::Timeout | CallError::NotFound(_))) => {
             tracing::error!(plugin = %slot.core.name, connection, %error, "frames were not handled in time");
-            drop(slot.core.sockets.send(connection, failure_frame(&error)).await);
+            tell_peer(slot, capability, connection, &error).await;
             return;
         }
         Err(error) => error,
@@ -162,7 +181,14 @@ async fn hand_over(slot: &Line, connection: u64, batch: Vec<Frame>) {
     tracing::warn!(plugin = %slot.core.name, connection, %error, "frames were not handled; handing them over once more");
     if let Err(error) = call(slot, |reply| Work::Frames { connection, frames: again, reply }).await {
         tracing::error!(plugin = %slot.core.name, connection, %error, "frames were lost: the plugin failed on them twice");
-        drop(slot.core.sockets.send(connection, failure_frame(&error)).await);
+        tell_peer(slot, capability, connection, &error).await;
+    }
+}
+
+/// Tells whoever speaks our language that frames were lost.
+async fn tell_peer(slot: &Line, capability: &str, connection: u64, error: &CallError) {
+    if capability != DIALLED {
+        drop(slot.core.sockets.send(connection, failure_frame(error)).await);
     }
 }
 

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::Level;
 use wasmtime::component::GuestTaskId;
 
+use super::dialled::Dialled;
 use super::disk::DiskShare;
 use super::job::Verdict;
 use super::sockets::Sockets;
@@ -47,6 +48,8 @@ pub(crate) struct SlotCore {
     pub(crate) name: String,
     pub(crate) grants: GrantTable,
     pub(crate) sockets: Sockets,
+    /// The connections that the host makes for it.
+    pub(crate) dialled: Dialled,
     pub(crate) calls: AtomicU64,
     pub(crate) meters: SlotMeters,
     /// A place for each call that the plugin makes through the host.
@@ -112,6 +115,7 @@ impl SlotCore {
             name,
             grants,
             sockets: Sockets::default(),
+            dialled: Dialled::default(),
             calls: AtomicU64::new(0),
             calls_out: Arc::new(Semaphore::new(CALLS_OUT)),
             questions: Arc::new(Semaphore::new(QUESTIONS)),

@@ -5,6 +5,7 @@
 
 pub(crate) mod connection;
 pub(crate) mod core;
+pub(crate) mod dialled;
 mod disk;
 pub(crate) mod exports;
 mod fresh;
@@ -12,6 +13,7 @@ pub(crate) mod generation;
 pub(crate) mod job;
 mod orders;
 mod probation;
+mod relay;
 mod show;
 pub(crate) mod sockets;
 pub(crate) mod supervisor;
@@ -20,7 +22,7 @@ mod weight;
 
 use std::ops::Deref;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 use homeagent_types::CallError;
@@ -102,8 +104,32 @@ pub(crate) struct Line {
     pub(crate) state: Arc<Mutex<SlotState>>,
     services: Arc<Services>,
     jobs: mpsc::Sender<Job>,
-    fresh: FreshInstances,
+    fresh: Arc<FreshInstances>,
     show: Arc<ShowQueue>,
+}
+
+/// A [`Line`] that keeps nothing.
+#[derive(Clone)]
+pub(crate) struct WeakLine {
+    state: Arc<Mutex<SlotState>>,
+    services: Weak<Services>,
+    jobs: mpsc::WeakSender<Job>,
+    fresh: Weak<FreshInstances>,
+    show: Weak<ShowQueue>,
+}
+
+impl WeakLine {
+    /// The way to the slot; nothing where it is gone.
+    fn upgrade(&self, core: &Arc<SlotCore>) -> Option<Line> {
+        Some(Line {
+            core: Arc::clone(core),
+            state: Arc::clone(&self.state),
+            services: self.services.upgrade()?,
+            jobs: self.jobs.upgrade()?,
+            fresh: self.fresh.upgrade()?,
+            show: self.show.upgrade()?,
+        })
+    }
 }
 
 /// The answer of a job; nothing when it is lost with its instance, or with the queue of a slot that has failed.
@@ -116,6 +142,16 @@ async fn answered<T>(answer: oneshot::Receiver<T>, verdict: &Verdict) -> Option<
 }
 
 impl Line {
+    fn downgrade(&self) -> WeakLine {
+        WeakLine {
+            state: Arc::clone(&self.state),
+            services: Arc::downgrade(&self.services),
+            jobs: self.jobs.downgrade(),
+            fresh: Arc::downgrade(&self.fresh),
+            show: Arc::downgrade(&self.show),
+        }
+    }
+
     /// Runs one job. The caller has its answer at the deadline at the latest.
     pub(crate) async fn call<T>(&self, deadline: Instant, work: impl FnOnce(Reply<T>) -> Work) -> Result<T, CallError> {
         self.call_judged(deadline, Verdict::default(), work).await

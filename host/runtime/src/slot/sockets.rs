@@ -30,6 +30,8 @@ pub(crate) struct Sockets {
 
 struct Entry {
     about: ConnectionInfo,
+    /// Whose grant it needs.
+    capability: &'static str,
     to_peer: mpsc::Sender<Outgoing>,
     /// A place for each KiB on the way.
     room: Arc<Semaphore>,
@@ -97,14 +99,20 @@ pub(crate) struct ConnectionInfo {
 }
 
 impl Sockets {
-    pub(crate) fn add(&self, listener: &str, attested: Option<Principal>, meta: Meta) -> (u64, FromSlot) {
+    pub(crate) fn add(
+        &self,
+        capability: &'static str,
+        listener: &str,
+        attested: Option<Principal>,
+        meta: Meta,
+    ) -> (u64, FromSlot) {
         let id = self.next.fetch_add(1, Ordering::Relaxed) + 1;
         let (to_peer, frames) = mpsc::channel(OUTGOING);
         let about = ConnectionInfo { id, listener: listener.to_owned(), attested, meta, resumed: false };
         let given_up = Arc::default();
         let from_slot = FromSlot { frames, given_up: Arc::clone(&given_up) };
         let room = Arc::new(Semaphore::new(OUTGOING_KIB));
-        let entry = Entry { about, to_peer, room, given_up, told: 0, told_before: 0, expected: Vec::new() };
+        let entry = Entry { about, capability, to_peer, room, given_up, told: 0, told_before: 0, expected: Vec::new() };
         lock(&self.open).insert(id, entry);
         (id, from_slot)
     }
@@ -123,6 +131,11 @@ impl Sockets {
 
     pub(crate) fn ids(&self) -> Vec<u64> {
         lock(&self.open).keys().copied().collect()
+    }
+
+    /// The capability that using a connection takes.
+    pub(crate) fn capability(&self, id: u64) -> &'static str {
+        lock(&self.open).get(&id).map_or("listen", |entry| entry.capability)
     }
 
     pub(crate) fn attested(&self, id: u64) -> Option<Principal> {

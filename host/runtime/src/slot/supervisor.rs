@@ -30,6 +30,7 @@ pub(crate) async fn start(seat: Seat, prepared: Arc<Prepared>, jobs: mpsc::Sende
     let services = Arc::clone(&seat.services);
     let events = register(&services, &seat.core, &prepared.package, &prepared.descriptor)?;
     if let Err(reason) = generation.serve().await {
+        seat.core.dialled.close_all();
         services.registrations.remove(&seat.core.name);
         services.bus.unsubscribe(&seat.core.name);
         return Err(reason);
@@ -45,8 +46,9 @@ pub(crate) async fn start(seat: Seat, prepared: Arc<Prepared>, jobs: mpsc::Sende
     }));
     let show = Arc::new(ShowQueue::new(services.secrets.clone()));
     let core = Arc::clone(&seat.core);
-    let fresh = FreshInstances::new(&seat);
+    let fresh = Arc::new(FreshInstances::new(&seat));
     let line = Line { core, state: Arc::clone(&state), services, jobs, fresh, show: Arc::clone(&show) };
+    line.core.dialled.lead_to(&line);
     let pumps = tokio_util::task::AbortOnDropHandle::new(tokio::spawn(pump(line.clone(), show, events)));
     let supervisor = Supervisor {
         seat,
@@ -270,6 +272,7 @@ impl Supervisor {
             drain(generation, Arc::clone(core), DRAIN).await;
         }
         core.kill_all(&format!("the plugin {} has been unloaded", core.name));
+        core.dialled.close_all();
         core.sockets.close_all();
         // Whoever still waits in the queue learns that it is gone.
         self.seat.jobs.lock().await.close();

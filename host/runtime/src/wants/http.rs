@@ -9,7 +9,7 @@ use super::Want;
 /// Entries of a list.
 const MOST: usize = 64;
 /// How HTTP is spoken; the first where nothing is said.
-pub(super) const SCHEMES: [Scheme; 2] = [Scheme::Https, Scheme::Http];
+const SCHEMES: [Scheme; 2] = [Scheme::Https, Scheme::Http];
 
 /// The hosts and methods of `[wants.http]`.
 #[derive(Clone, Debug, Deserialize)]
@@ -30,24 +30,8 @@ impl Want for HttpWant {
     const CAPABILITY: &'static str = "http";
 
     fn check(&self) -> Result<(), String> {
-        bounded("hosts", &self.hosts)?;
+        check_public(&self.hosts, &SCHEMES)?;
         bounded("methods", &self.methods)?;
-        for host in &self.hosts {
-            let place = Place::parse(host, &SCHEMES).map_err(|error| format!("hosts: {error}"))?;
-            let ip = match place.host() {
-                Some(Host::Ipv4(ip)) => Some((*ip).into()),
-                Some(Host::Ipv6(ip)) => Some((*ip).into()),
-                Some(Host::Domain(_)) | None => None,
-            };
-            match ip.map(address::classify) {
-                None | Some(address::Class::Public) => {}
-                Some(class) => {
-                    return Err(format!(
-                        "hosts: {host:?} is {class}; one of the home belongs into [wants.private-network]"
-                    ));
-                }
-            }
-        }
         self.methods.iter().try_for_each(|method| check_method(method))
     }
 }
@@ -72,6 +56,23 @@ impl HttpWant {
     pub(crate) fn methods(&self) -> String {
         self.methods.join(", ")
     }
+}
+
+/// Fails on hosts that are none, or can't be public.
+pub(super) fn check_public(hosts: &[String], schemes: &[Scheme]) -> Result<(), String> {
+    bounded("hosts", hosts)?;
+    for host in hosts {
+        let place = Place::parse(host, schemes).map_err(|error| format!("hosts: {error}"))?;
+        let ip = match place.host() {
+            Some(Host::Ipv4(ip)) => Some((*ip).into()),
+            Some(Host::Ipv6(ip)) => Some((*ip).into()),
+            Some(Host::Domain(_)) | None => None,
+        };
+        if let Some(class) = ip.map(address::classify).filter(|class| *class != address::Class::Public) {
+            return Err(format!("hosts: {host:?} is {class}; one of the home belongs into [wants.private-network]"));
+        }
+    }
+    Ok(())
 }
 
 /// Whether one of the places holds it. They were checked when the manifest was read.

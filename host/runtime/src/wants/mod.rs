@@ -3,6 +3,7 @@
 //! A capability that opens one thing has none. Where it opens many - hosts, folders, programs - the package lists those
 //! it needs, the user sees the list before granting, and each call is checked against it.
 
+mod connect;
 pub(crate) mod files;
 mod http;
 mod listen;
@@ -18,6 +19,7 @@ use std::collections::BTreeMap;
 use homeagent_settings::{Declaration, Kind};
 use serde::de::DeserializeOwned;
 
+pub(crate) use self::connect::ConnectWant;
 pub(crate) use self::http::HttpWant;
 pub(crate) use self::listen::{Listen, WebSocketPath};
 pub(crate) use self::narrowing::{Details, narrow};
@@ -40,6 +42,7 @@ pub(crate) trait Want: DeserializeOwned {
 /// Fails where `[wants.<capability>]` says something that the capability does not know.
 pub(crate) fn check(capability: &str, details: &toml::Table) -> Result<(), String> {
     match capability {
+        ConnectWant::CAPABILITY => read::<ConnectWant>(details),
         files::FilesWant::CAPABILITY => read::<files::FilesWant>(details),
         HttpWant::CAPABILITY => read::<HttpWant>(details),
         Listen::CAPABILITY => read::<Listen>(details),

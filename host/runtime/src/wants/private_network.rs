@@ -1,10 +1,13 @@
 //! `[wants.private-network]`: which machines of the home a package reaches.
 
-use homeagent_network::{Host, Reach, address};
+use homeagent_network::{Host, Reach, Scheme, address};
 use serde::Deserialize;
 
 use super::Want;
-use super::http::{SCHEMES, bounded, listed, one_place};
+use super::http::{bounded, listed, one_place};
+
+/// How a machine of the home is spoken to; the first where nothing is said.
+const SCHEMES: [Scheme; 6] = [Scheme::Https, Scheme::Http, Scheme::Wss, Scheme::Ws, Scheme::Tls, Scheme::Tcp];
 
 /// The addresses of `[wants.private-network]`.
 #[derive(Clone, Debug, Deserialize)]

@@ -10,6 +10,8 @@ use serde::Deserialize;
 use super::Want;
 use super::http::one_place;
 
+/// How a secret is sent: never in the open.
+const SCHEMES: [Scheme; 2] = [Scheme::Https, Scheme::Wss];
 /// Where the secret's value stands in `format`.
 const GAP: &str = "{}";
 /// The longest format, in bytes.
@@ -76,7 +78,7 @@ impl SecretsWant {
 impl SecretWant {
     fn check(&self) -> Result<(), String> {
         if let Some(host) = &self.host {
-            one_place("host", host, &[Scheme::Https])?;
+            one_place("host", host, &SCHEMES)?;
         }
         match (&self.host, &self.header, &self.query, self.sign) {
             (_, Some(_), Some(_), _) => return Err("it goes into a header or a query, not into both".into()),
@@ -105,7 +107,7 @@ impl SecretWant {
 
     /// The place that it goes to.
     pub(crate) fn place(&self) -> Option<Place> {
-        self.host.as_ref().and_then(|host| Place::parse(host, &[Scheme::Https]).ok())
+        self.host.as_ref().and_then(|host| Place::parse(host, &SCHEMES).ok())
     }
 
     /// Where it goes in a request to that place.

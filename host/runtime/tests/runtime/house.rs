@@ -143,6 +143,11 @@ pub(crate) async fn with_network(network: Network, guests: &[&str]) -> House {
 /// A runtime with these packages, whose compiled code all tests share: an interpreter, or a large guest, takes seconds to
 /// compile.
 pub(crate) fn with_shared_cache(bundled: Vec<Bundled>) -> House {
+    with_shared_cache_on(system(), bundled)
+}
+
+/// The same with another network around it.
+pub(crate) fn with_shared_cache_on(network: Network, bundled: Vec<Bundled>) -> House {
     static CACHE: OnceLock<TempDir> = OnceLock::new();
     let cache = CACHE.get_or_init(|| {
         let folder = tempfile::tempdir().expect("a folder");
@@ -150,7 +155,7 @@ pub(crate) fn with_shared_cache(bundled: Vec<Bundled>) -> House {
         std::fs::write(folder.path().join("key"), [7; 32]).expect("the folder takes files");
         folder
     });
-    with_cache(tempfile::tempdir().expect("a folder"), cache.path().to_owned(), bundled, system())
+    with_cache(tempfile::tempdir().expect("a folder"), cache.path().to_owned(), bundled, network)
 }
 
 fn with_cache(folder: TempDir, cache: PathBuf, bundled: Vec<Bundled>, network: Network) -> House {

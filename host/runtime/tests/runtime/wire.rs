@@ -6,6 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use futures::{SinkExt as _, StreamExt as _};
 use homeagent_network::{Network, Surroundings};
 use rcgen::{CertificateParams, KeyPair};
 use rustls::crypto::ring;
@@ -15,6 +16,10 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
+use tokio_tungstenite::tungstenite::protocol::Role;
 
 /// Names that the server has a certificate for.
 const NAMES: [&str; 6] =
@@ -22,6 +27,9 @@ const NAMES: [&str; 6] =
 
 /// Ports at which plain HTTP is spoken; TLS at all others.
 const PLAIN: [u16; 3] = [80, 8080, 8123];
+
+/// Ports at which every line is said again, until somebody says `bye`.
+const LINES: [u16; 1] = [1883];
 
 /// The Internet, as a test sees it. Clones share it.
 #[derive(Clone)]
@@ -40,6 +48,7 @@ struct Inner {
     open: watch::Sender<usize>,
     plain: SocketAddr,
     encrypted: SocketAddr,
+    lines: SocketAddr,
 }
 
 impl Wire {
@@ -60,6 +69,7 @@ impl Wire {
 
         let plain = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let encrypted = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let lines = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let inner = Arc::new(Inner {
             names: Mutex::default(),
             looked_up: Mutex::default(),
@@ -68,8 +78,10 @@ impl Wire {
             open: watch::Sender::new(0),
             plain: plain.local_addr().expect("an address"),
             encrypted: encrypted.local_addr().expect("an address"),
+            lines: lines.local_addr().expect("an address"),
         });
         let wire = Self { inner };
+        tokio::spawn(say_again(wire.clone(), lines));
         tokio::spawn(serve(wire.clone(), plain, None));
         tokio::spawn(serve(wire.clone(), encrypted, Some(TlsAcceptor::from(Arc::new(server)))));
         for name in ["api.example.com", "other.example.com", "a.example.org", "plain.example.com"] {
@@ -116,7 +128,12 @@ impl Surroundings for Wire {
 
     async fn connect(&self, to: SocketAddr) -> io::Result<TcpStream> {
         self.inner.connected.lock().expect("no panic").push(to);
-        TcpStream::connect(if PLAIN.contains(&to.port()) { self.inner.plain } else { self.inner.encrypted }).await
+        let server = match to.port() {
+            port if PLAIN.contains(&port) => self.inner.plain,
+            port if LINES.contains(&port) => self.inner.lines,
+            _ => self.inner.encrypted,
+        };
+        TcpStream::connect(server).await
     }
 }
 
@@ -138,12 +155,54 @@ async fn serve(wire: Wire, listener: TcpListener, tls: Option<TlsAcceptor>) {
     }
 }
 
+async fn say_again(wire: Wire, listener: TcpListener) {
+    while let Ok((mut stream, _)) = listener.accept().await {
+        let wire = wire.clone();
+        tokio::spawn(async move {
+            wire.inner.open.send_modify(|open| *open += 1);
+            let mut piece = vec![0; 4096];
+            while let Ok(length @ 1..) = stream.read(&mut piece).await {
+                let is_over = piece[..length].starts_with(b"bye");
+                if is_over || stream.write_all(&piece[..length]).await.is_err() {
+                    break;
+                }
+            }
+            wire.inner.open.send_modify(|open| *open -= 1);
+        });
+    }
+}
+
+/// A WebSocket that says how it was asked for, and then again whatever it hears.
+async fn say_messages_again(mut stream: impl AsyncRead + AsyncWrite + Unpin, request: String) -> io::Result<()> {
+    let key = request.lines().find_map(|line| line.strip_prefix("Sec-WebSocket-Key: ")).unwrap_or_default();
+    let accepted = derive_accept_key(key.as_bytes());
+    let head = format!(
+        "HTTP/1.1 101 Switching\r\nupgrade: websocket\r\nconnection: Upgrade\r\nsec-websocket-accept: {accepted}\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).await?;
+    let mut socket = WebSocketStream::from_raw_socket(stream, Role::Server, None).await;
+    let mut message = Message::Text(request.into());
+    loop {
+        socket.send(message).await.map_err(io::Error::other)?;
+        message = loop {
+            match socket.next().await {
+                Some(Ok(message @ (Message::Text(_) | Message::Binary(_)))) => break message,
+                Some(Ok(Message::Close(_)) | Err(_)) | None => return Ok(()),
+                Some(Ok(_)) => {}
+            }
+        };
+    }
+}
+
 /// Reads one request and does what its path says.
 async fn answer(wire: &Wire, mut stream: impl AsyncRead + AsyncWrite + Unpin) -> io::Result<()> {
     let request = read(&mut stream).await?;
     wire.inner.requests.lock().expect("no panic").push(request.clone());
     let target = request.split(' ').nth(1).unwrap_or_default().to_owned();
     let (path, query) = target.split_once('?').unwrap_or((&target, ""));
+    if path == "/ws" {
+        return say_messages_again(stream, request).await;
+    }
     match path {
         "/endless" => {
             stream.write_all(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n").await?;

@@ -274,6 +274,8 @@ fn network() -> Vec<Declaration> {
         .counted_in("bytes"),
         integer("core.network.requests", 8, (1, 256), "How many requests a plugin may have under way")
             .counted_in("requests"),
+        integer("core.network.connections", 8, (1, 256), "How many connections to others a plugin may hold")
+            .counted_in("connections"),
     ]
 }
 

@@ -4,6 +4,7 @@ use homeagent_settings::Settings;
 use homeagent_types::ports::PluginAdmin as _;
 use serde_json::{Value, json};
 
+use crate::greeters::interpreters;
 use crate::house::{self, House};
 use crate::wire::Wire;
 
@@ -364,4 +365,58 @@ async fn the_owners_limits_hold_at_once() {
 
 fn limit(settings: &Settings, key: &str, value: i64) {
     settings.set(key, value).expect("it is allowed");
+}
+
+/// The same request as a script, and what is no concern of a script's language.
+#[tokio::test]
+async fn a_script_sends_requests_like_any_other_plugin() {
+    const MANIFEST: &str = r#"
+        [plugin]
+        name = "script"
+        version = "1.0.0"
+        script = "main.lua"
+
+        [wants.tools]
+
+        [wants.http]
+        hosts = ["api.example.com"]
+        methods = ["GET", "POST"]
+
+        [wants.secrets.key]
+        host = "api.example.com"
+        header = "x-key"
+        sign = true
+
+        [settings.key]
+        type = "secret"
+        description = "A key"
+    "#;
+    const SCRIPT: &str = r#"
+        local homeagent = require("homeagent")
+        homeagent.tool {
+          name = "ask", description = "Asks.", effect = "read",
+          call = function(arguments)
+            local answer = homeagent.http { url = arguments.url, json = { a = 1 }, secrets = { "key" } }
+            local signed = homeagent.sign("key", "hmac-sha256", "x")
+            return { status = answer.status, body = answer.body, signed = #signed }
+          end,
+        }
+    "#;
+    let (wire, network) = Wire::new().await;
+    let house = house::with_shared_cache_on(network, interpreters());
+    let folder = house.plugins().join("script");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join("plugin.toml"), MANIFEST).expect("the folder takes files");
+    std::fs::write(folder.join("main.lua"), SCRIPT).expect("the folder takes files");
+    house.runtime.load_all().await;
+    house.grant_all().await;
+    house.settings.set("plugin.script.key", "sk-script-0123456789").expect("it is kept");
+    let answer = house.call("script", "ask", r#"{"url":"https://api.example.com/x"}"#).await.expect("it asks");
+    let answer: Value = serde_json::from_str(&answer).expect("JSON");
+    assert_eq!((&answer["status"], &answer["signed"]), (&json!(200), &json!(64)), "{answer}");
+    let body = answer["body"].as_str().expect("a text");
+    assert!(body.contains("x-key: [secret plugin.script.key]") && body.ends_with(r#"{"a":1}"#), "{body}");
+    assert!(wire.requests()[0].contains("x-key: sk-script-0123456789"), "{:?}", wire.requests());
+    let refused = house.call("script", "ask", r#"{"url":"https://127.0.0.1/"}"#).await.expect_err("it is refused");
+    assert!(refused.to_string().contains("lets it go to https://api.example.com alone"), "{refused}");
 }

@@ -1,6 +1,7 @@
 //! Plugins that mean harm: what each brings on itself, what is said about it, and that its neighbours notice nothing.
 
 mod bombs;
+mod connect;
 mod files;
 mod floods;
 mod http;
