@@ -285,6 +285,8 @@ fn check_name(name: &str) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const GOOD: &str = r#"
@@ -341,6 +343,28 @@ mod tests {
         for (text, word) in faults {
             let error = Manifest::parse("calc", &text).expect_err("the manifest has a fault").to_string();
             assert!(error.contains(word), "{error} does not name {word}");
+        }
+    }
+
+    proptest! {
+        /// A manifest of a stranger: one that is good, with anything put into it anywhere.
+        #[test]
+        fn any_text_is_a_manifest_or_is_refused_with_a_sentence(
+            at in any::<prop::sample::Index>(),
+            cut in 0..40_usize,
+            put in "[\\PC\n]{0,40}",
+        ) {
+            let places: Vec<usize> = GOOD.char_indices().map(|(place, _)| place).collect();
+            let from = at.index(places.len());
+            let to = places.get(from + cut).copied().unwrap_or(GOOD.len());
+            let text = format!("{}{put}{}", &GOOD[..places[from]], &GOOD[to..]);
+            match Manifest::parse("stranger", &text) {
+                Ok(manifest) => {
+                    prop_assert!((1..=64).contains(&manifest.name.len()));
+                    prop_assert!(manifest.wants.keys().all(|capability| is_capability(capability)));
+                }
+                Err(refused) => prop_assert!(!refused.to_string().is_empty()),
+            }
         }
     }
 }

@@ -100,7 +100,7 @@ pub(crate) async fn folders(State(core): State<Shared>) -> Result<Json<PluginFol
 
 /// Where the package to install lies; one of the two.
 #[derive(Deserialize, ToSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "the body has to say where the package lies: folder or archive, an absolute path")]
 pub(crate) enum NewPlugin {
     /// A package as a folder.
     Folder {

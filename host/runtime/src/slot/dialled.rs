@@ -113,7 +113,7 @@ pub(crate) async fn open(outbound: Outbound, target: Target, most: usize) -> Res
     let Some(Held { number, end }) = outbound.slot.dialled.take(&target, most)? else { return Ok(()) };
     let (first, stands) = oneshot::channel();
     let waits = !target.reconnect;
-    let main = outbound.services.main.clone();
+    let main = outbound.services.local.host.clone();
     main.spawn(async move {
         let slot = Arc::clone(&outbound.slot);
         tokio::select! {
