@@ -1,4 +1,4 @@
-//! Connections that the host holds for the plugin. Needs the grant `listen`.
+//! Connections that the host holds for the plugin. Needs the grant `listen`, for those that it made `connect`.
 
 use crate::bindings::plugin::homeagent::plugin::sockets as host;
 use crate::{Connection, Error};

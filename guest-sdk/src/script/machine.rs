@@ -39,7 +39,7 @@ struct File {
 #[derive(Deserialize)]
 struct Run {
     program: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::incoming::list")]
     arguments: Vec<String>,
     folder: Option<String>,
     #[serde(default)]

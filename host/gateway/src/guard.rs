@@ -114,7 +114,7 @@ fn check_near(path: &WebSocketPath, request: &Request) -> Result<(), Problem> {
     }
     let detail = "only clients on the daemon's own machine may connect here";
     Err(Problem::new(StatusCode::UNAUTHORIZED, detail).hint(match &path.token {
-        Some(key) => format!("others may once there is an access token: waiter settings set {key}"),
+        Some(key) => format!("others may once there is an access token: waiter settings set {key} -"),
         None => format!("the plugin {} has no access token to ask for", path.plugin),
     }))
 }

@@ -38,6 +38,15 @@ impl Author {
         }
     }
 
+    /// The name under which is kept what a plugin of this name and author keeps: each publisher's own, so that who takes a
+    /// name over finds nothing of the one before. A plugin's name has no `@` in it.
+    fn keeps_under(&self, plugin: &str) -> String {
+        match self {
+            Author::Bundled | Author::Owner => plugin.to_owned(),
+            Author::Publisher(key) => format!("{plugin}@{key}"),
+        }
+    }
+
     /// Whether this is to whom something was given. What was given before that was kept was given to no signed package.
     fn is(&self, to: Option<&str>) -> bool {
         match to {
@@ -114,6 +123,12 @@ impl GrantTable {
         std::mem::replace(&mut *self.asked.write().unwrap_or_else(PoisonError::into_inner), asked)
     }
 
+    /// The name under which is kept what the plugin keeps.
+    pub(crate) fn keeps_under(&self) -> String {
+        let asked = self.asked.read().unwrap_or_else(PoisonError::into_inner);
+        asked.author.keeps_under(&self.plugin)
+    }
+
     pub(crate) fn allows(&self, capability: &str) -> bool {
         let asked = self.asked.read().unwrap_or_else(PoisonError::into_inner);
         // A capability that the package does not ask for is not its to use, whatever was granted to an older one.
@@ -143,7 +158,7 @@ impl GrantTable {
             Some(Decision::Given(given)) if !author.is(given.to.as_deref()) => {
                 Share::Nothing(Some(format!("it was granted to {}", named(given.to.as_deref()))))
             }
-            Some(Decision::Given(given)) => match narrow(details, &given.details) {
+            Some(Decision::Given(given)) => match narrow(capability, details, &given.details) {
                 Some(part) if part == *details => Share::Whole(details),
                 Some(part) => Share::Part(part),
                 None => Share::Nothing(Some("what was granted has nothing in common with what it asks for".into())),

@@ -7,7 +7,7 @@ use homeagent_types::stage::{FailurePolicy, Scope};
 use homeagent_types::{Descriptor, Effect, Offer, Offers, ToolDefinition};
 
 use crate::grants::GrantTable;
-use crate::wants::{Listen, WebSocketPath};
+use crate::wants::{Listen, Want as _, WebSocketPath};
 
 /// The registrations of all slots, and the snapshot that the agent works on.
 #[derive(Default)]
@@ -31,7 +31,7 @@ impl Registrations {
     /// Fails, and changes nothing, when it offers a name that another plugin has; the error names both.
     pub(crate) fn put(&self, slot: &str, descriptor: Arc<Descriptor>, grants: GrantTable) -> Result<(), String> {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        check_names(&slots, slot, (&descriptor, &grants), |capability| grants.allows(capability))?;
+        check_names(&slots, slot, (&descriptor, &paths(&grants)), |capability| grants.allows(capability))?;
         slots.insert(slot.to_owned(), Registered { descriptor, grants });
         self.publish(&slots);
         Ok(())
@@ -46,7 +46,7 @@ impl Registrations {
     /// Whether [`Registrations::put`] would succeed.
     pub(crate) fn check(&self, slot: &str, descriptor: &Descriptor, grants: &GrantTable) -> Result<(), String> {
         let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        check_names(&slots, slot, (descriptor, grants), |capability| grants.allows(capability))
+        check_names(&slots, slot, (descriptor, &paths(grants)), |capability| grants.allows(capability))
     }
 
     pub(crate) fn replace_tools(&self, slot: &str, tools: Vec<ToolDefinition>) -> Result<(), String> {
@@ -54,7 +54,7 @@ impl Registrations {
         let Some(registered) = slots.get(slot) else { return Err("the plugin is not registered".into()) };
         let descriptor = Descriptor { tools, ..(*registered.descriptor).clone() };
         let grants = &registered.grants;
-        check_names(&slots, slot, (&descriptor, grants), |capability| grants.allows(capability))?;
+        check_names(&slots, slot, (&descriptor, &paths(grants)), |capability| grants.allows(capability))?;
         if let Some(registered) = slots.get_mut(slot) {
             registered.descriptor = Arc::new(descriptor);
         }
@@ -88,7 +88,10 @@ impl Registrations {
         let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         slots.get(slot).map_or(Ok(()), |registered| {
             let may = |capability: &str| capability == granted || registered.grants.allows(capability);
-            check_names(&slots, slot, (&registered.descriptor, &registered.grants), may)
+            let asked = registered.grants.asked::<Listen>().map(listed);
+            let paths =
+                if granted == Listen::CAPABILITY { asked.unwrap_or_default() } else { paths(&registered.grants) };
+            check_names(&slots, slot, (&registered.descriptor, &paths), may)
         })
     }
 
@@ -167,10 +170,9 @@ fn owned<T: Clone>(slot: &str, items: &[T]) -> impl Iterator<Item = Offer<T>> {
 fn check_names(
     slots: &BTreeMap<String, Registered>,
     slot: &str,
-    (wanted, grants): (&Descriptor, &GrantTable),
+    (wanted, paths): (&Descriptor, &[String]),
     may: impl Fn(&str) -> bool,
 ) -> Result<(), String> {
-    let paths = paths(grants);
     for (other, registered) in slots.iter().filter(|(other, _)| *other != slot) {
         let has = &registered.descriptor;
         let holds = |capability: &str| may(capability) && registered.grants.allows(capability);
@@ -194,9 +196,13 @@ fn check_names(
     Ok(())
 }
 
-/// The paths a plugin asks for.
+/// The paths a plugin may serve.
 fn paths(grants: &GrantTable) -> Vec<String> {
-    grants.asked::<Listen>().unwrap_or_default().websocket.into_values().map(|it| it.path).collect()
+    grants.granted::<Listen>().map(listed).unwrap_or_default()
+}
+
+fn listed(listen: Listen) -> Vec<String> {
+    listen.websocket.into_values().map(|it| it.path).collect()
 }
 
 #[cfg(test)]

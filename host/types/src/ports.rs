@@ -317,7 +317,8 @@ pub trait PluginAdmin: Send + Sync {
     /// is replaced, and stays when the new one can't be loaded.
     async fn install(&self, from: &Path) -> Result<PluginStatus, CallError>;
 
-    /// Ends an installed plugin and deletes its package and its grants; a bundled one of its name takes its place.
+    /// Ends an installed plugin and deletes its package, its grants and what it kept; a bundled one of its name takes its
+    /// place.
     async fn remove(&self, name: &str) -> Result<Removed, CallError>;
 
     /// Reads the package anew and puts its code in the place of what runs. On failure the old code goes on and the

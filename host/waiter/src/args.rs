@@ -155,7 +155,7 @@ pub enum Plugin {
         /// The folder with its plugin.toml and its component, or the file that `pack` made of it
         package: PathBuf,
     },
-    /// End an installed plugin, and delete its package and its grants
+    /// End an installed plugin, and delete its package, its grants and what it kept: keys, timers, its own folder
     Remove {
         /// The plugin
         name: String,

@@ -100,7 +100,11 @@ pub(crate) async fn folders(State(core): State<Shared>) -> Result<Json<PluginFol
 
 /// Where the package to install lies; one of the two.
 #[derive(Deserialize, ToSchema)]
-#[serde(untagged, expecting = "the body has to say where the package lies: folder or archive, an absolute path")]
+#[serde(
+    untagged,
+    deny_unknown_fields,
+    expecting = "the body has to say where the package lies: folder or archive, an absolute path"
+)]
 pub(crate) enum NewPlugin {
     /// A package as a folder.
     Folder {
@@ -142,7 +146,7 @@ pub(crate) async fn install(
     to_the_end("installation", async move { plugins.install(&from).await }).await.map(Json)
 }
 
-/// Ends an installed plugin and deletes its package and its grants.
+/// Ends an installed plugin and deletes its package, its grants and what it kept: keys, timers, its own folder.
 ///
 /// A bundled plugin of its name runs again.
 #[utoipa::path(

@@ -15,7 +15,7 @@ use homeagent_types::CallError;
 pub(crate) use self::forbidden::SYSTEM;
 pub(crate) use self::path::GuestPath;
 pub(crate) use self::root::{Limits, Root, places_written_by};
-pub(crate) use self::scratch::{SCRATCH, scratch_folder};
+pub(crate) use self::scratch::{SCRATCH, scratch_folders};
 
 /// What a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

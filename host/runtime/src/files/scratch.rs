@@ -19,13 +19,23 @@ const MOST_ENTRIES: u64 = 10_000;
 /// Folders in folders are not counted deeper than guests' paths go.
 const DEEPEST: usize = 65;
 
-/// Where a plugin's own folder is.
-pub(crate) fn scratch_folder(home: &Path, plugin: &str) -> PathBuf {
-    home.join(FOLDER).join(plugin)
+/// The folders of a plugin of this name, of whichever author.
+pub(crate) fn scratch_folders(home: &Path, plugin: &str) -> std::io::Result<Vec<PathBuf>> {
+    let of_authors = format!("{plugin}@");
+    let own = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name == plugin || name.starts_with(&of_authors)
+    };
+    match std::fs::read_dir(home.join(FOLDER)) {
+        Ok(entries) => Ok(entries.filter_map(Result::ok).map(|entry| entry.path()).filter(own).collect()),
+        // It is made with the first of them.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
 }
 
 pub(super) fn open(home: &Path, plugin: &str) -> Result<Dir, CallError> {
-    let path = scratch_folder(home, plugin);
+    let path = home.join(FOLDER).join(plugin);
     let lost = |error: std::io::Error| failed("data", &error);
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&path).map_err(lost)?;
     let home = Dir::open_ambient_dir(home, ambient_authority()).map_err(lost)?;

@@ -54,11 +54,11 @@ impl FolderCall {
             scratch: mib("core.plugin.data_mib", 64),
             reserve: mib("core.plugin.disk_reserve_mib", 256),
         };
-        let (home, plugin) = (services.local.home.clone(), Arc::clone(&slot));
+        let (home, plugin) = (services.local.home.clone(), slot.grants.keeps_under());
         let work = move || {
             let root = match want {
                 Some(want) => Root::granted(&home, &folder, &want)?,
-                None => Root::own(&home, &plugin.name)?,
+                None => Root::own(&home, &plugin)?,
             };
             work(root, limits)
         };
@@ -119,8 +119,8 @@ impl<T: Send + 'static> files::HostWithStore<T> for HostData {
         after: Option<String>,
     ) -> Result<Vec<files::Entry>, types::Error> {
         let call = FolderCall::new(accessor, "listing", folder, &path)?;
-        let listed =
-            call.run(path.len(), move |root, _| root.list(&GuestPath::parse(&path)?, after.as_deref())).await?;
+        let bytes = path.len() + after.as_ref().map_or(0, String::len);
+        let listed = call.run(bytes, move |root, _| root.list(&GuestPath::parse(&path)?, after.as_deref())).await?;
         Ok(listed.into_iter().map(|(name, kind)| files::Entry { name, kind: kind.into() }).collect())
     }
 
@@ -147,8 +147,9 @@ impl<T: Send + 'static> files::HostWithStore<T> for HostData {
         to: String,
     ) -> Result<(), types::Error> {
         let call = FolderCall::new(accessor, "moving", folder, &from)?;
+        let bytes = from.len() + to.len();
         let work = move |root: Root, _| root.rename(&GuestPath::parse(&from)?, &GuestPath::parse(&to)?);
-        Ok(call.run(0, work).await?)
+        Ok(call.run(bytes, work).await?)
     }
 }
 

@@ -14,8 +14,8 @@ impl Call {
     async fn change(self, changes: Vec<Change>) -> Result<Vec<bool>, CallError> {
         let most = self.services.number("core.plugin.kv_mib", 16) << 20;
         let bytes = changes.iter().map(|change| match change {
-            Change::Set(key, value) => key.len() + value.len(),
-            Change::Delete(key) => key.len(),
+            Change::Set(key, value) => key.len() + value.len() + size_of::<Change>(),
+            Change::Delete(key) => key.len() + size_of::<Change>(),
         });
         let bytes = bytes.sum();
         let (keys, slot) = (self.services.local.data.keys.clone(), Arc::clone(&self.slot));
@@ -25,7 +25,7 @@ impl Call {
                     slot.warn_of_secrets("keeping a value", value);
                 }
             }
-            keys.apply(&slot.name, &changes, most).map_err(refusal)
+            keys.apply(&slot.grants.keeps_under(), &changes, most).map_err(refusal)
         };
         let changed = self.slot.disk.run(&self.services.local.host, bytes, work).await;
         changed.map_err(|error| match error {
@@ -38,9 +38,10 @@ impl Call {
 impl<T: Send + 'static> kv::HostWithStore<T> for HostData {
     async fn get(accessor: &Accessor<T, Self>, key: String) -> Result<Option<Vec<u8>>, types::Error> {
         let call = Call::new(accessor, |_| Ok(()))?;
-        let (keys, plugin) = (call.services.local.data.keys.clone(), call.slot.name.clone());
+        let (keys, plugin) = (call.services.local.data.keys.clone(), call.slot.grants.keeps_under());
+        let bytes = key.len();
         let work = move || keys.get(&plugin, &key).map_err(refusal);
-        Ok(call.slot.disk.run(&call.services.local.host, 0, work).await?)
+        Ok(call.slot.disk.run(&call.services.local.host, bytes, work).await?)
     }
 
     async fn set(accessor: &Accessor<T, Self>, key: String, value: Vec<u8>) -> Result<(), types::Error> {
@@ -59,9 +60,10 @@ impl<T: Send + 'static> kv::HostWithStore<T> for HostData {
         after: Option<String>,
     ) -> Result<Vec<String>, types::Error> {
         let call = Call::new(accessor, |_| Ok(()))?;
-        let (keys, plugin) = (call.services.local.data.keys.clone(), call.slot.name.clone());
+        let (keys, plugin) = (call.services.local.data.keys.clone(), call.slot.grants.keeps_under());
+        let bytes = prefix.len() + after.as_ref().map_or(0, String::len);
         let work = move || keys.list(&plugin, &prefix, after.as_deref()).map_err(refusal);
-        Ok(call.slot.disk.run(&call.services.local.host, 0, work).await?)
+        Ok(call.slot.disk.run(&call.services.local.host, bytes, work).await?)
     }
 
     async fn batch(accessor: &Accessor<T, Self>, changes: Vec<kv::Change>) -> Result<(), types::Error> {

@@ -107,7 +107,11 @@ async fn ask(question: Question) -> Result<llm::Answer, CallError> {
                     .to_owned(),
         }));
     }
-    let completed = models.complete(prompt, &Unseen).await;
+    // On the daemon's own executor: connections to vendors are shared with the agent, and are not to depend on guests.
+    let (models, prompt) = (Arc::clone(models), prompt.clone());
+    let asked = services.local.host.spawn(async move { models.complete(&prompt, &Unseen).await });
+    let asked = tokio_util::task::AbortOnDropHandle::new(asked).await;
+    let completed = asked.map_err(|lost| CallError::Other(format!("asking the model broke off: {lost}")))?;
     let outcome = match completed {
         Ok(completion) => Ok(answer(completion, *input)),
         Err(failure) => Err((CallError::Other(failure.sentence), failure.partial.is_some())),

@@ -183,7 +183,7 @@ pub(super) fn known<'a>(want: &'a SecretsWant, name: &str) -> Result<&'a SecretW
 /// The value of one of a plugin's secrets.
 pub(super) fn secret(slot: &SlotCore, services: &Services, name: &str) -> Result<Secret, CallError> {
     let key = format!("{}{name}", homeagent_settings::plugin_prefix(&slot.name));
-    let set = format!("waiter settings set {key}");
+    let set = format!("waiter settings set {key} -");
     let secret = services.secrets.get(&key).map_err(|error| CallError::Other(error.to_string()))?;
     let secret =
         secret.ok_or_else(|| CallError::Other(format!("the secret {name} is not set; the owner can: {set}")))?;

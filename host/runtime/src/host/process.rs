@@ -78,7 +78,7 @@ impl Run {
             file: services.number("core.plugin.file_mib", 1024) << 20,
             time: command.timeout_ms.map_or(most, Duration::from_millis).min(most),
         };
-        let (home, plugin, program) = (services.local.home.clone(), slot.name.clone(), command.program.clone());
+        let (home, plugin, program) = (services.local.home.clone(), slot.grants.keeps_under(), command.program.clone());
         let prepare = move || {
             check_program(&program, &home, &places_written_by(&files))?;
             let root = match command.folder.as_deref().filter(|folder| *folder != SCRATCH) {
@@ -109,10 +109,10 @@ impl Run {
         }));
         let done = running.await.unwrap_or_else(|lost| Err(CallError::Other(format!("the run broke off: {lost}"))));
         if let Ok(Outcome { ending: Ending::Timeout, .. }) = &done {
-            slot.told(&format!("{attempt} took longer than {:?} and was ended", limits.time));
+            slot.tell_owner(&format!("{attempt} took longer than {:?} and was ended", limits.time));
         }
         if let Ok(Outcome { ending: Ending::Overflow, .. }) = &done {
-            slot.told(&format!("{attempt} wrote more than 1 MiB and was ended"));
+            slot.tell_owner(&format!("{attempt} wrote more than 1 MiB and was ended"));
         }
         done
     }

@@ -34,15 +34,15 @@ impl<T: Send + 'static> sockets::HostWithStore<T> for HostData {
     ) -> Result<sockets::Frame, types::Error> {
         let slot = allowed(accessor, connection, "asking over a connection")?;
         let (frame, length) = sendable(&slot, frame)?;
-        let room = slot.carry(length)?;
+        // Held until the answer is there: the mark waits as long.
+        let room = slot.carry(length + answer.pointer.len() + answer.value.len())?;
         let place = Arc::clone(&slot.calls_out).try_acquire_owned().map_err(|_| CallError::Busy)?;
         let wait = Duration::from_millis(timeout_ms.into()).min(LONGEST_WAIT);
         // First, so that an answer that is quicker than this finds who waits for it.
         let waiting = slot.sockets.expect(connection, answer.pointer, answer.value)?;
         slot.sockets.send(connection, frame).await?;
-        drop(room);
         let answered = tokio::time::timeout(wait, waiting).await;
-        drop(place);
+        drop((place, room));
         match answered {
             Ok(Some(ports::Frame::Text(text))) => Ok(sockets::Frame::Text(text)),
             Ok(Some(ports::Frame::Binary(bytes))) => Ok(sockets::Frame::Binary(bytes)),
@@ -62,7 +62,7 @@ fn allowed<T: 'static>(
 ) -> Result<Arc<SlotCore>, CallError> {
     accessor.with(|mut access| {
         let state = access.get();
-        let capability = state.slot.sockets.capability(connection);
+        let capability = state.slot.sockets.capability(connection)?;
         state.may(capability, attempt).map(|()| Arc::clone(&state.slot))
     })
 }
@@ -87,13 +87,13 @@ fn sendable(slot: &SlotCore, frame: sockets::Frame) -> Result<(ports::Frame, usi
 
 impl sockets::Host for &mut InstanceState {
     fn close(&mut self, connection: u64, reason: String) -> Result<(), types::Error> {
-        self.may(self.slot.sockets.capability(connection), "closing a connection")?;
+        self.may(self.slot.sockets.capability(connection)?, "closing a connection")?;
         Ok(self.slot.sockets.close(connection, reason)?)
     }
 
     fn open(&mut self) -> Vec<u64> {
         let sockets = &self.slot.sockets;
-        let may = |id: &u64| self.may(sockets.capability(*id), "listing connections").is_ok();
+        let may = |id: &u64| sockets.capability(*id).and_then(|it| self.may(it, "listing connections")).is_ok();
         sockets.ids().into_iter().filter(may).collect()
     }
 }

@@ -33,7 +33,7 @@ impl<T: Send + 'static> timers::HostWithStore<T> for HostData {
         let when = check(&name, schedule, &payload)?;
         let most = most.map_or_else(|| call.services.number("core.plugin.timers", 64), u64::from);
         let _turn = call.slot.disk.enter(name.len() + payload.len()).await?;
-        let set = call.services.local.timers.set(&call.slot.name, name, when, payload, most).await;
+        let set = call.services.local.timers.set(&call.slot.grants.keeps_under(), name, when, payload, most).await;
         let set = set.map_err(|error| match error {
             CallError::Conflict(_) | CallError::NotStored(_) => call.slot.refused(&attempt, error),
             error => error,
@@ -44,13 +44,13 @@ impl<T: Send + 'static> timers::HostWithStore<T> for HostData {
     async fn cancel(accessor: &Accessor<T, Self>, name: String) -> Result<bool, types::Error> {
         let call = Call::new(accessor, |state| state.may("timers", &attempt("cancelling", &name)))?;
         let _turn = call.slot.disk.enter(name.len()).await?;
-        Ok(call.services.local.timers.cancel(&call.slot.name, name).await?)
+        Ok(call.services.local.timers.cancel(&call.slot.grants.keeps_under(), name).await?)
     }
 
     async fn list(accessor: &Accessor<T, Self>) -> Result<Vec<timers::Timer>, types::Error> {
         let call = Call::new(accessor, |state| state.may("timers", "listing its timers"))?;
         let _turn = call.slot.disk.enter(0).await?;
-        let own = call.services.local.timers.list(&call.slot.name).await?;
+        let own = call.services.local.timers.list(&call.slot.grants.keeps_under()).await?;
         Ok(own.into_iter().map(Into::into).collect())
     }
 }

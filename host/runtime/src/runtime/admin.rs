@@ -39,6 +39,17 @@ impl Inner {
     }
 }
 
+impl Inner {
+    /// Ends the connections that a plugin made where what they were made by is another now: it may open again those that
+    /// it still may have.
+    fn close_made_by(&self, plugin: &str, capability: &str) {
+        let slot = self.slot(plugin).filter(|_| ["connect", "private-network", "secrets"].contains(&capability));
+        if let Some(slot) = slot {
+            slot.core.dialled.close_all();
+        }
+    }
+}
+
 #[async_trait]
 impl PluginAdmin for Runtime {
     fn list(&self) -> Vec<PluginStatus> {
@@ -91,6 +102,7 @@ impl PluginAdmin for Runtime {
         // First, so that what was decided before stays when it is refused.
         self.inner.services.registrations.clash(name, capability).map_err(CallError::Invalid)?;
         grants.grant(capability).await?;
+        self.inner.close_made_by(name, capability);
         self.inner.services.registrations.refresh();
         self.inner.services.local.timers.wake();
         Ok(())
@@ -98,6 +110,7 @@ impl PluginAdmin for Runtime {
 
     async fn revoke(&self, name: &str, capability: &str) -> Result<(), CallError> {
         self.inner.grants(name, capability)?.revoke(capability).await?;
+        self.inner.close_made_by(name, capability);
         self.inner.services.registrations.refresh();
         Ok(())
     }

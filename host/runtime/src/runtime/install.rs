@@ -11,7 +11,7 @@ use homeagent_types::ports::{Haste, PluginStatus, Removed};
 
 use super::{Inner, refused};
 use crate::PackageError;
-use crate::files::scratch_folder;
+use crate::files::scratch_folders;
 use crate::package::files::{self, PackageFiles};
 use crate::package::{self, Origin};
 
@@ -243,13 +243,15 @@ impl Inner {
     /// Deletes what a plugin kept.
     async fn forget_kept(&self, name: &str) -> Result<(), CallError> {
         let local = &self.services.local;
-        let (data, folder, plugin) = (local.data.clone(), scratch_folder(&local.home, name), name.to_owned());
+        // First: whoever sets one now has the board's turn before, and is forgotten on the disk as well.
+        local.timers.forget(name).await?;
+        let (data, home, plugin) = (local.data.clone(), local.home.clone(), name.to_owned());
         let forgotten = tokio::task::spawn_blocking(move || {
             data.forget(&plugin).map_err(|error| CallError::NotStored(error.to_string()))?;
-            delete(&folder).map_err(|error| not_written(&folder, &error))
+            let folders = scratch_folders(&home, &plugin).map_err(|error| not_written(&home, &error))?;
+            folders.iter().try_for_each(|folder| delete(folder).map_err(|error| not_written(folder, &error)))
         });
-        forgotten.await.map_err(|lost| CallError::Other(lost.to_string()))??;
-        local.timers.forget(name).await
+        forgotten.await.map_err(|lost| CallError::Other(lost.to_string()))?
     }
 }
 

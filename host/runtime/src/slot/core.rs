@@ -322,7 +322,7 @@ impl SlotCore {
     /// Tells the owner what the plugin was refused: in the log, within the plugin's rate, and as its last failure. Says it
     /// again, for the guest.
     pub(crate) fn refused(&self, attempt: &str, error: CallError) -> CallError {
-        self.told(&format!("{attempt} was refused: {error}"));
+        self.tell_owner(&format!("{attempt} was refused: {error}"));
         error
     }
 
@@ -330,14 +330,8 @@ impl SlotCore {
     /// this machine by it, and whoever writes it may have made it.
     pub(crate) fn warn_of_secrets(&self, attempt: &str, content: &[u8]) {
         if let Some(name) = self.secrets.named_in(content) {
-            self.told(&format!("{attempt}: it holds the secret {name} in clear, and is written all the same"));
+            self.tell_owner(&format!("{attempt}: it holds the secret {name} in clear, and is written all the same"));
         }
-    }
-
-    /// Tells the owner a sentence about the plugin: in the log, within the plugin's rate, and as its last failure.
-    pub(crate) fn told(&self, sentence: &str) {
-        self.log(Level::WARN, sentence);
-        self.note_error(sentence);
     }
 
     /// Writes a line of the guest's into the log, within its rate.

@@ -1,7 +1,7 @@
 //! Connections that the host holds to others for a slot, and makes again.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -42,6 +42,8 @@ pub(crate) struct Dialled {
     /// The way to the slot; what is asked for in the first `activated` comes before it.
     line: watch::Sender<Option<WeakLine>>,
     last: AtomicU64,
+    /// Nothing more is to be made.
+    ended: AtomicBool,
 }
 
 struct Entry {
@@ -67,6 +69,10 @@ impl Dialled {
     /// Takes a target in, in the place of another of its name; nothing where it is there already.
     fn take(&self, target: &Target, most: usize) -> Result<Option<Held>, CallError> {
         let mut open = lock(&self.open);
+        // Under the lock, so that what is taken in before is found by whoever ends all.
+        if self.ended.load(Ordering::Acquire) {
+            return Err(CallError::NotLive);
+        }
         match open.get(&target.name) {
             Some(entry) if entry.target == *target => return Ok(None),
             Some(entry) => entry.end.cancel(),
@@ -93,6 +99,12 @@ impl Dialled {
         let entry = entry.ok_or_else(|| CallError::NotFound(format!("there is no connection {:?}", shown())))?;
         entry.end.cancel();
         Ok(())
+    }
+
+    /// Ends all, for good: the slot ends.
+    pub(crate) fn end(&self) {
+        self.ended.store(true, Ordering::Release);
+        self.close_all();
     }
 
     pub(crate) fn close_all(&self) {

@@ -114,7 +114,8 @@ async fn send_messages(to_peer: &mut SplitSink<Box<WebSocket>, Message>, held: &
             next = held.next() => match next {
                 Some(ToPeer::Frame(Frame::Text(text))) => Message::Text(text.into()),
                 Some(ToPeer::Frame(Frame::Binary(bytes))) => Message::Binary(bytes.into()),
-                Some(ToPeer::Close(_) | ToPeer::GivenUp(_)) | None => return Ending::OfSlot,
+                Some(ToPeer::GivenUp(reason)) => return Ending::OfPeer(reason),
+                Some(ToPeer::Close(_)) | None => return Ending::OfSlot,
             },
             _ = heartbeat.tick() => Message::Ping(Vec::new().into()),
         };
@@ -158,7 +159,8 @@ async fn send_bytes(to_peer: &mut WriteHalf<Box<dyn Stream>>, held: &HeldConnect
         let mut bytes = match held.next().await {
             Some(ToPeer::Frame(Frame::Text(text))) => text.into_bytes(),
             Some(ToPeer::Frame(Frame::Binary(bytes))) => bytes,
-            Some(ToPeer::Close(_) | ToPeer::GivenUp(_)) | None => return Ending::OfSlot,
+            Some(ToPeer::GivenUp(reason)) => return Ending::OfPeer(reason),
+            Some(ToPeer::Close(_)) | None => return Ending::OfSlot,
         };
         if lines {
             bytes.push(b'\n');

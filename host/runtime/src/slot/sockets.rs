@@ -134,8 +134,8 @@ impl Sockets {
     }
 
     /// The capability that using a connection takes.
-    pub(crate) fn capability(&self, id: u64) -> &'static str {
-        lock(&self.open).get(&id).map_or("listen", |entry| entry.capability)
+    pub(crate) fn capability(&self, id: u64) -> Result<&'static str, CallError> {
+        lock(&self.open).get(&id).map(|entry| entry.capability).ok_or_else(|| gone(id))
     }
 
     pub(crate) fn attested(&self, id: u64) -> Option<Principal> {

@@ -199,6 +199,9 @@ impl Supervisor {
             tracing::error!(plugin = %name, %reason, "the plugin failed too often and stays off");
             services.registrations.keep_closed_handlers(name);
             services.bus.silence(name);
+            // Nobody is there for what they bring.
+            self.seat.core.dialled.close_all();
+            self.seat.core.sockets.close_all();
             self.restart_at = None;
             {
                 let mut state = lock(&self.state);
@@ -272,7 +275,7 @@ impl Supervisor {
             drain(generation, Arc::clone(core), DRAIN).await;
         }
         core.kill_all(&format!("the plugin {} has been unloaded", core.name));
-        core.dialled.close_all();
+        core.dialled.end();
         core.sockets.close_all();
         // Whoever still waits in the queue learns that it is gone.
         self.seat.jobs.lock().await.close();

@@ -15,7 +15,7 @@ use super::Control;
 use super::generation::{Exit, Generation};
 use super::probation::Probation;
 use super::supervisor::{DRAIN, Supervisor, drain, ended, register, replaced};
-use crate::package::Prepared;
+use crate::package::{PackageInfo, Prepared};
 
 /// How long an instance that can't save may take to serve on.
 const RESUME: Duration = Duration::from_secs(1);
@@ -213,6 +213,13 @@ impl Supervisor {
         let (services, core) = (&self.seat.services, &self.seat.core);
         let before = services.registrations.descriptor(&core.name);
         register(services, core, &prepared.package, &prepared.descriptor)?;
+        if prepared.package.author() != self.prepared.package.author() {
+            // What was opened for one author, with their grants and perhaps their secrets, is not another's.
+            core.dialled.close_all();
+            core.sockets.close_all();
+        } else if reach(&prepared.package) != reach(&self.prepared.package) {
+            core.dialled.close_all();
+        }
         let serves = next.serve().await;
         if serves.is_err() {
             let before = before.unwrap_or_else(|| Arc::clone(&self.prepared.descriptor));
@@ -253,6 +260,11 @@ impl Supervisor {
         }
         error
     }
+}
+
+/// What a package says of where it connects.
+fn reach(package: &PackageInfo) -> [Option<&toml::Table>; 3] {
+    ["connect", "private-network", "secrets"].map(|capability| package.manifest.wants.get(capability))
 }
 
 /// How long the calls of an instance that was replaced may still take.

@@ -72,10 +72,13 @@ impl Board {
     }
 
     pub(super) fn forget(&mut self, plugin: &str) {
-        for timer in self.of(plugin) {
-            self.remove(plugin, &timer.name);
+        let of_authors = format!("{plugin}@");
+        let own = |of: &str| of == plugin || of.starts_with(&of_authors);
+        let gone: Vec<_> = self.timers.values().filter(|timer| own(&timer.plugin)).cloned().collect();
+        for timer in gone {
+            self.remove(&timer.plugin, &timer.name);
         }
-        self.paused.remove(plugin);
+        self.paused.retain(|of, _| !own(of));
     }
 
     /// A plugin's timers, by name.

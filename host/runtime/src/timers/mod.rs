@@ -122,7 +122,7 @@ impl TimerKeeper {
         let mut firings = JoinSet::new();
         while !self.closed.load(Ordering::Acquire) {
             let Some(ready) = lines() else { return };
-            let names: HashSet<String> = ready.iter().map(|line| line.core.name.clone()).collect();
+            let names: HashSet<String> = ready.iter().map(|line| line.core.grants.keeps_under()).collect();
             let now = homeagent_types::now();
             let looked = self.with(move |board, _| Ok((board.take_due(now, &names), board.quiet(now)))).await;
             let (taken, quiet) = looked.unwrap_or_else(|error| {
@@ -130,7 +130,7 @@ impl TimerKeeper {
                 (Vec::new(), None)
             });
             for due in taken {
-                if let Some(line) = ready.iter().find(|line| line.core.name == due.timer.plugin) {
+                if let Some(line) = ready.iter().find(|line| line.core.grants.keeps_under() == due.timer.plugin) {
                     firings.spawn(Arc::clone(&self).fire(line.clone(), due));
                 }
             }
@@ -178,8 +178,9 @@ impl TimerKeeper {
         let Err(error) = call.await else { return self.finish(due).await };
         let attempts = due.timer.attempts + 1;
         if !verdict.begun.load(Ordering::Acquire) {
-            self.with(move |_, store| store.take_back(id).map_err(not_stored)).await?;
+            let taken_back = self.with(move |_, store| store.take_back(id).map_err(not_stored)).await;
             self.postpone(due, due.timer.attempts).await?;
+            taken_back?;
         } else if attempts >= ATTEMPTS {
             self.finish(due).await?;
             return Err(CallError::Other(format!("{error}; that was the attempt {attempts}, and it is given up")));

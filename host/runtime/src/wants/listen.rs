@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
+use serde_json::Value;
 
-use super::Want;
+use super::{Details, Want};
 
 /// The most paths of one plugin.
 const MOST_PATHS: usize = 16;
@@ -60,6 +61,17 @@ impl Want for Listen {
     }
 }
 
+/// A path that asks for a token has one, also where it was granted without: that lets fewer in.
+pub(super) fn keep_tokens(asked: &Details, both: &mut Details) {
+    let Some(Value::Object(paths)) = both.get_mut("websocket") else { return };
+    for (listener, path) in paths {
+        let token = asked.get("websocket").and_then(|all| all.get(listener)?.get("token"));
+        if let (Value::Object(path), Some(token)) = (path, token) {
+            path.entry("token").or_insert_with(|| token.clone());
+        }
+    }
+}
+
 /// A path that can be told from every other, and that is not the daemon's own.
 fn check_path(path: &str) -> Result<(), &'static str> {
     let Some(rest) = path.strip_prefix('/') else { return Err("has to begin with a slash") };
@@ -78,6 +90,14 @@ fn check_path(path: &str) -> Result<(), &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_token_that_is_asked_for_later_is_asked_of_callers() {
+        let details = |value: Value| value.as_object().cloned().expect("a table");
+        let asked = details(serde_json::json!({ "websocket": { "a": { "path": "/a", "token": "t" } } }));
+        let granted = details(serde_json::json!({ "websocket": { "a": { "path": "/a" } } }));
+        assert_eq!(super::super::narrow("listen", &asked, &granted), Some(asked));
+    }
 
     fn checked(text: &str) -> Result<(), String> {
         let table: toml::Table = toml::from_str(text).expect("it is TOML");

@@ -22,7 +22,7 @@ use serde::de::DeserializeOwned;
 pub(crate) use self::connect::ConnectWant;
 pub(crate) use self::http::HttpWant;
 pub(crate) use self::listen::{Listen, WebSocketPath};
-pub(crate) use self::narrowing::{Details, narrow};
+pub(crate) use self::narrowing::Details;
 pub(crate) use self::private_network::PrivateNetworkWant;
 pub(crate) use self::secrets::{Injection, SecretWant, SecretsWant};
 
@@ -55,6 +55,19 @@ pub(crate) fn check(capability: &str, details: &toml::Table) -> Result<(), Strin
             None => Ok(()),
             Some(key) => Err(format!("[wants.{capability}] has the unknown key {key}; it has no keys")),
         },
+    }
+}
+
+/// What of the details asked for of a capability lies within those granted; `None` where that is nothing.
+pub(crate) fn narrow(capability: &str, asked: &Details, granted: &Details) -> Option<Details> {
+    let mut both = narrowing::narrow(asked, granted)?;
+    match capability {
+        process::ProcessWant::CAPABILITY => process::same_environment(asked, granted).then_some(both),
+        Listen::CAPABILITY => {
+            listen::keep_tokens(asked, &mut both);
+            Some(both)
+        }
+        _ => Some(both),
     }
 }
 

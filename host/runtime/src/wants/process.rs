@@ -5,7 +5,7 @@ use std::path::{Component, Path};
 
 use serde::Deserialize;
 
-use super::Want;
+use super::{Details, Want};
 
 const MOST: usize = 32;
 /// Names by which a variable decides what code a program runs, or that are the daemon's own.
@@ -49,5 +49,34 @@ impl Want for ProcessWant {
             }
         }
         Ok(())
+    }
+}
+
+/// Whether the programs have the variables that were granted. A variable can hold a program back as well as let it do more,
+/// so with others it is another program.
+pub(super) fn same_environment(asked: &Details, granted: &Details) -> bool {
+    let variables = |details: &Details| {
+        let set = details.get("environment").and_then(serde_json::Value::as_object);
+        set.cloned().unwrap_or_default()
+    };
+    variables(asked) == variables(granted)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    #[test]
+    fn with_other_variables_a_program_is_another_one() {
+        let details = |environment: serde_json::Value| {
+            let value = json!({ "programs": ["/usr/bin/git"], "environment": environment });
+            value.as_object().cloned().expect("a table")
+        };
+        let granted = details(json!({ "GIT_CONFIG_NOSYSTEM": "1" }));
+        for other in [json!({}), json!({ "GIT_CONFIG_NOSYSTEM": "0" }), json!({ "GIT_CONFIG_NOSYSTEM": "1", "X": "1" })]
+        {
+            assert_eq!(super::super::narrow("process", &details(other), &granted), None);
+        }
+        assert_eq!(super::super::narrow("process", &granted, &granted), Some(granted.clone()));
     }
 }

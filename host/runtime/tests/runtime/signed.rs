@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use homeagent_package::{File, SIGNATURE, SigningKey};
 use homeagent_types::CallError;
-use homeagent_types::ports::{PluginAdmin, PluginStatus};
+use homeagent_types::ports::{Frame, Listeners, PluginAdmin, PluginStatus, ToPeer};
 use tempfile::TempDir;
 
 use crate::house::{self, House};
@@ -74,6 +74,48 @@ async fn a_publisher_s_next_version_keeps_its_grants_and_what_it_knew_and_anothe
     assert_eq!(house.call("ledger", "count", "{}").await, Ok("1".into()), "it knows nothing of the first one's");
     let status = install(&house, &signed(files("ledger-one"), &ours)).await.expect("the package is good");
     assert_eq!(status.missing, ["events", "listen", "tools"], "the grants are the other's now");
+}
+
+#[tokio::test]
+async fn what_one_publisher_s_package_kept_is_not_found_by_another_s_and_is_there_when_it_comes_back() {
+    let house = house::empty();
+    let (ours, theirs) = (key('1'), key('2'));
+    let get = r#"{"do":"get","key":"token"}"#;
+    install(&house, &signed(files("tenant"), &ours)).await.expect("the package is good");
+    house.grant_all().await;
+    house.call("tenant", "kv", r#"{"do":"set","key":"token","value":"ours"}"#).await.expect("it keeps it");
+    for other in [signed(files("tenant"), &theirs), files("tenant")] {
+        install(&house, &other).await.expect("the package is good");
+        house.grant_all().await;
+        assert_eq!(house.call("tenant", "kv", get).await, Ok("null".into()));
+        house.call("tenant", "kv", r#"{"do":"set","key":"token","value":"theirs"}"#).await.expect("it keeps it");
+    }
+    install(&house, &signed(files("tenant"), &ours)).await.expect("the package is good");
+    house.grant_all().await;
+    assert_eq!(house.call("tenant", "kv", get).await, Ok("ours".into()));
+    // Whoever kept it: a removal deletes it.
+    house.runtime.remove("tenant").await.expect("it is installed");
+    for any in [signed(files("tenant"), &ours), signed(files("tenant"), &theirs), files("tenant")] {
+        install(&house, &any).await.expect("the package is good");
+        house.grant_all().await;
+        assert_eq!(house.call("tenant", "kv", get).await, Ok("null".into()));
+    }
+}
+
+#[tokio::test]
+async fn a_connection_to_one_publisher_s_package_is_not_handed_to_another_s() {
+    let house = house::empty();
+    let (ours, theirs) = (key('1'), key('2'));
+    install(&house, &signed(files("switchboard"), &ours)).await.expect("the package is good");
+    house.grant_all().await;
+    let connection = house.runtime.connect("line", None, Vec::new()).await.expect("it has the listener");
+    connection.receive(Frame::Text("hello".into())).await.expect("it takes it");
+    assert_eq!(connection.next().await, Some(ToPeer::Frame(Frame::Text("hello".into()))));
+    install(&house, &signed(files("switchboard"), &ours)).await.expect("the package is good");
+    connection.receive(Frame::Text("again".into())).await.expect("the same publisher's goes on");
+    assert_eq!(connection.next().await, Some(ToPeer::Frame(Frame::Text("again".into()))));
+    install(&house, &signed(files("switchboard"), &theirs)).await.expect("the package is good");
+    assert_eq!(connection.next().await, None, "it is closed");
 }
 
 #[tokio::test]

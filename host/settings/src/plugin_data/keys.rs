@@ -179,7 +179,7 @@ impl KeyValues {
 
 /// Deletes all of a plugin's keys.
 pub(super) fn forget(transaction: &Transaction<'_>, plugin: &str) -> rusqlite::Result<()> {
-    transaction.execute("DELETE FROM plugin_values WHERE plugin = ?1", [plugin]).map(drop)
+    transaction.execute("DELETE FROM plugin_values WHERE plugin = ?1 OR plugin GLOB ?1 || '@*'", [plugin]).map(drop)
 }
 
 fn check_key(key: &str) -> Result<(), KeyError> {

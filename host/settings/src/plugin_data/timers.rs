@@ -172,7 +172,7 @@ impl TimerStore {
 
 /// Deletes all of a plugin's timers.
 pub(super) fn forget(transaction: &Transaction<'_>, plugin: &str) -> rusqlite::Result<()> {
-    transaction.execute("DELETE FROM plugin_timers WHERE plugin = ?1", [plugin]).map(drop)
+    transaction.execute("DELETE FROM plugin_timers WHERE plugin = ?1 OR plugin GLOB ?1 || '@*'", [plugin]).map(drop)
 }
 
 fn cancel(transaction: &Transaction<'_>, plugin: &str, name: &str) -> rusqlite::Result<bool> {
