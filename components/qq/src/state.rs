@@ -15,6 +15,7 @@ use crate::event::{self, Answer, Event, Meta};
 use crate::failure::Failure;
 use crate::field;
 use crate::group::Backgrounds;
+use crate::kept::Kept;
 use crate::outbox::{Outbox, Step};
 use crate::rate::Rates;
 use crate::ring::Ring;
@@ -33,6 +34,8 @@ pub(crate) struct Qq {
     pub(crate) drafts: Drafts,
     pub(crate) streams: Streams,
     pub(crate) known: Known,
+    /// Inputs that the agent has not taken yet.
+    pub(crate) kept: Kept,
     /// Messages that waited when the instance before this one ended.
     pub(crate) left: Vec<Value>,
 }
@@ -85,6 +88,7 @@ impl Qq {
             drafts: Drafts::default(),
             streams: Streams::default(),
             known: Known::default(),
+            kept: Kept::default(),
             left: Vec::new(),
         }
     }
