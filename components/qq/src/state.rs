@@ -20,7 +20,7 @@ use crate::outbox::{Outbox, Step};
 use crate::rate::Rates;
 use crate::ring::Ring;
 use crate::settings::Settings;
-use crate::show::Streams;
+use crate::show::{Missing, Streams};
 
 /// The largest frame that is sent, in bytes: the host takes no larger one.
 const LARGEST_FRAME: usize = 1 << 20;
@@ -230,11 +230,26 @@ impl Qq {
 
     fn done(&mut self, step: Step) -> Vec<Effect> {
         let Step::Done { ticket, account, outcome } = step else { return Vec::new() };
-        if let Ok(outcome) = &outcome {
-            for id in outcome["message_ids"].as_array().into_iter().flatten().filter_map(field::id) {
-                self.known.sent.keep(&format!("{account}:{id}"), ());
-            }
+        let ids = |outcome: &Value| -> Vec<String> {
+            outcome["message_ids"].as_array().into_iter().flatten().filter_map(field::id).collect()
+        };
+        let ids = outcome.as_ref().ok().map(ids);
+        for id in ids.iter().flatten() {
+            self.known.sent.keep(&format!("{account}:{id}"), ());
         }
-        vec![Effect::Settle { ticket, outcome }]
+        // Some clients give no ids.
+        let missing = self.streams.settle(ticket, ids.map(|ids| ids.len().max(1)));
+        let ended = missing.zip(outcome.as_ref().err()).and_then(|(missing, failure)| self.break_off(missing, failure));
+        [Effect::Settle { ticket, outcome }].into_iter().chain(ended).collect()
+    }
+
+    /// A paragraph of an answer was not sent: what was to follow it is not sent without it, as it is with all that is
+    /// sent in parts. Where the answer's last words were among that, the answer has failed.
+    fn break_off(&mut self, missing: Missing, failure: &Failure) -> Option<Effect> {
+        let paragraphs: usize = missing.open.into_iter().filter_map(|open| self.outbox.withdraw(open)).sum();
+        let ticket = missing.last?;
+        let words = self.outbox.withdraw(ticket)?;
+        let outcome = Err(failure.clone().within(missing.sent, paragraphs + words));
+        Some(Effect::Settle { ticket, outcome })
     }
 }
