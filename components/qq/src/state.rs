@@ -124,8 +124,8 @@ impl Qq {
         };
         let mut effects = self.accounts.hear(from, event::self_id(&frame).as_deref(), now);
         effects.extend(match event::read(&frame, self.accounts.of(from).as_deref()) {
-            Event::Message(message) => self.message(from, &frame, *message, settings, now),
-            Event::Notice(notice) => self.notice(from, &notice, settings, now),
+            Event::Message(message) => self.message(&frame, *message, settings, now),
+            Event::Notice(notice) => self.notice(&notice, settings, now),
             Event::Meta(meta @ Meta::Heartbeat { .. }) => self.accounts.told(from, &meta),
             Event::Meta(Meta::Connected { .. }) | Event::Ignored => Vec::new(),
             Event::Answer(answer) => self.answer(from, answer, settings, now),
