@@ -22,9 +22,6 @@ const EXPECTED_BACK: u64 = 60_000;
 /// Accounts that are known at a time.
 const MOST: usize = 64;
 
-/// The listener under which recorded frames are played: whatever is said there is meant for the agent.
-const REHEARSAL: &str = "try";
-
 /// All accounts and connections. They are told again to each instance, so only what was learnt has to be saved.
 #[derive(Debug, Default)]
 pub(crate) struct Accounts {
@@ -57,7 +54,6 @@ struct Link {
     requests: bool,
     /// Another one has taken its place; what still comes over it counts no more.
     replaced: bool,
-    rehearsal: bool,
     /// An earlier instance said that it was there.
     resumed: bool,
     /// Its client says now and then that it is there; of one that never did, silence says nothing.
@@ -88,19 +84,16 @@ impl Accounts {
             events: role != "api",
             requests: role != "event",
             replaced: false,
-            rehearsal: connection.listener == REHEARSAL,
             beats: false,
             complained: false,
         };
         self.links.insert(connection.id, link);
-        let account = named.or(known).filter(|_| !self.is_rehearsal(connection.id));
-        account.map_or_else(Vec::new, |account| self.attach(connection.id, &account, now))
+        named.or(known).map_or_else(Vec::new, |account| self.attach(connection.id, &account, now))
     }
 
     /// A frame of a connection, which says that it is of `account`.
     pub(crate) fn hear(&mut self, connection: ConnectionId, account: Option<&str>, now: u64) -> Vec<Effect> {
-        // What is played says whose frames it was recorded from, and takes nobody's place.
-        let Some(link) = self.links.get(&connection).filter(|link| !link.rehearsal) else { return Vec::new() };
+        let Some(link) = self.links.get(&connection) else { return Vec::new() };
         let account = account.map(str::to_owned).or_else(|| link.account.clone());
         let Some(name) = account else { return Vec::new() };
         // Several accounts may talk over one connection.
@@ -218,11 +211,6 @@ impl Accounts {
     /// Whether frames of this connection count.
     pub(crate) fn counts(&self, connection: ConnectionId) -> bool {
         self.links.get(&connection).is_some_and(|link| !link.replaced)
-    }
-
-    /// Whether recorded frames are played over it.
-    pub(crate) fn is_rehearsal(&self, connection: ConnectionId) -> bool {
-        self.links.get(&connection).is_some_and(|link| link.rehearsal)
     }
 
     /// The account of a connection.

@@ -1,6 +1,7 @@
 //! Doing what is to be done: the only place that asks anything of the host, besides settings and the log.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures::StreamExt as _;
@@ -16,14 +17,8 @@ use crate::failure::Failure;
 use crate::speaking::Begun;
 use crate::{QQ, now, settings};
 
-/// A submission that the agent had no room for is offered again; so many are kept.
-const MOST_KEPT: usize = 256;
-
 /// The calls that wait, by the ticket of what they wait for. A call that ends takes its receiver with it.
 static WAITING: State<BTreeMap<u64, mpsc::UnboundedSender<News>>> = State::new(BTreeMap::new);
-
-/// What the agent had no room for, in order.
-static KEPT: State<VecDeque<Submission>> = State::new(VecDeque::new);
 
 /// What became of something.
 pub(crate) type Outcome = Result<Value, Failure>;
@@ -141,38 +136,43 @@ fn silence(error: &Error) -> Silence {
     }
 }
 
-/// Hands an input to the agent. Where it has no room it is kept, and so are those that come after it.
+/// Hands an input to the agent, behind those that it has not taken yet.
 async fn submit(submission: Submission) {
-    if KEPT.with(|kept| !kept.is_empty()) {
-        keep(submission, false);
-        return;
+    let user = submission.user.clone();
+    if !QQ.with(|qq| qq.kept.push(submission)) {
+        log::error(format!("a message of {user} on QQ is lost: the agent takes none"));
     }
-    match inputs::submit(submission.clone()).await {
-        Ok(_) => {}
-        Err(Error::Busy | Error::Retryable) => keep(submission, false),
-        Err(error) => log::error(format!("a message from QQ did not reach the agent: {}", error.message())),
-    }
+    offer_again().await;
 }
 
-fn keep(submission: Submission, is_first: bool) {
-    KEPT.with(|kept| {
-        if is_first {
-            kept.push_front(submission);
-        } else if kept.len() < MOST_KEPT {
-            kept.push_back(submission);
-        } else {
-            log::error(format!("a message of {} on QQ is lost: the agent takes none", submission.user));
-        }
-    });
-}
-
-/// Offers what the agent had no room for once more.
+/// Offers what the agent has not taken yet, until it has no room.
 pub(crate) async fn offer_again() {
-    while let Some(submission) = KEPT.with(VecDeque::pop_front) {
-        match inputs::submit(submission.clone()).await {
+    let Some(_turn) = Offering::begin() else { return };
+    while let Some(submission) = QQ.with(|qq| qq.kept.first().cloned()) {
+        match inputs::submit(submission).await {
             Ok(_) => {}
-            Err(Error::Busy | Error::Retryable) => return keep(submission, true),
+            Err(Error::Busy | Error::Retryable | Error::NotLive) => return,
             Err(error) => log::error(format!("a message from QQ did not reach the agent: {}", error.message())),
         }
+        QQ.with(|qq| qq.kept.pop());
+    }
+}
+
+/// That a call offers inputs. Only one does at a time, so that they come in order and each once; what others keep
+/// meanwhile it offers, too.
+struct Offering;
+
+/// Whether there is an [`Offering`].
+static OFFERING: AtomicBool = AtomicBool::new(false);
+
+impl Offering {
+    fn begin() -> Option<Self> {
+        (!OFFERING.swap(true, Ordering::Relaxed)).then_some(Self)
+    }
+}
+
+impl Drop for Offering {
+    fn drop(&mut self) {
+        OFFERING.store(false, Ordering::Relaxed);
     }
 }

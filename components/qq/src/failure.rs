@@ -30,6 +30,15 @@ impl Failure {
         }
     }
 
+    /// The same of several messages: so many went out before it failed, and so many were to follow.
+    pub(crate) fn within(self, before: usize, after: usize) -> Self {
+        match self {
+            Self::Partly { sent, of, rest } => Self::Partly { sent: before + sent, of: before + of + after, rest },
+            rest if before == 0 => rest,
+            rest => Self::Partly { sent: before, of: before + 1 + after, rest: Box::new(rest) },
+        }
+    }
+
     /// A sentence that says what happened and what can be done.
     pub(crate) fn message(&self) -> String {
         match self {
@@ -100,6 +109,15 @@ mod tests {
         assert!(failure(1200, "EventChecker Failed").message().contains("too long"));
         assert!(failure(1200, "Timeout: NTEvent").message().contains("may have been done"));
         assert!(failure(34, "").message().contains("could not do it"));
+    }
+
+    #[test]
+    fn how_much_of_several_messages_was_sent_is_counted() {
+        let lost = || Failure::Lost { action: "x".to_owned() };
+        let partly = |sent, of| Failure::Partly { sent, of, rest: Box::new(lost()) };
+        assert_eq!(lost().within(0, 3), lost());
+        assert_eq!(lost().within(1, 3), partly(1, 5));
+        assert_eq!(partly(1, 2).within(2, 3), partly(3, 7));
     }
 
     #[test]

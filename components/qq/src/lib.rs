@@ -16,6 +16,7 @@ mod failure;
 mod field;
 mod group;
 mod inbound;
+mod kept;
 mod listening;
 mod lookup;
 mod markdown;
@@ -87,6 +88,7 @@ impl Plugin for QqChannel {
 impl Sockets for QqChannel {
     async fn on_open(connection: Connection) {
         let settings = settings();
+        offer_again().await;
         perform(QQ.with(|qq| qq.open(&connection, &settings, now()))).await;
     }
 

@@ -24,30 +24,12 @@ const OWN: [&str; 5] = ["poke", "join", "friend-add", "upload", "admin"];
 
 impl Qq {
     /// Somebody said something.
-    pub(crate) fn message(
-        &mut self,
-        from: ConnectionId,
-        frame: &Value,
-        message: Message,
-        settings: &Settings,
-        now: u64,
-    ) -> Vec<Effect> {
-        let rehearsal = self.accounts.is_rehearsal(from);
-        if message.user == message.self_id || (self.accounts.is_ours(&message.user) && !rehearsal) {
+    pub(crate) fn message(&mut self, frame: &Value, message: Message, settings: &Settings, now: u64) -> Vec<Effect> {
+        if message.user == message.self_id || self.accounts.is_ours(&message.user) {
             return Vec::new();
         }
-        if let Some(id) = inbound::platform_id(&message) {
-            let id = if rehearsal { format!("{from}/{id}") } else { id };
-            if !self.known.seen.keep(&id, ()) {
-                return Vec::new();
-            }
-        }
-        if rehearsal {
-            let (content, _) = content::read(&message.segments, &message.self_id, &Facts::default());
-            if content == Content::default() {
-                return Vec::new();
-            }
-            return vec![Effect::Submit(Box::new(inbound::submission(&message, &content, &Facts::default(), None)))];
+        if inbound::platform_id(&message).is_some_and(|id| !self.known.seen.keep(&id, ())) {
+            return Vec::new();
         }
         if let Some(name) = &message.name {
             self.known.names.keep(&name_key(&message.place, &message.user), name.clone());
@@ -232,8 +214,7 @@ impl Qq {
     }
 
     /// Something happened, or somebody asks to be let in.
-    pub(crate) fn notice(&mut self, from: ConnectionId, notice: &Notice, settings: &Settings, now: u64) -> Vec<Effect> {
-        let rehearsal = self.accounts.is_rehearsal(from);
+    pub(crate) fn notice(&mut self, notice: &Notice, settings: &Settings, now: u64) -> Vec<Effect> {
         if let (Some(group), Some(id)) = (notice.place.group(), &notice.recalled) {
             self.known.backgrounds.forget(&notice.self_id, group, id);
         }
@@ -255,7 +236,6 @@ impl Qq {
             return match &settings.requests_to {
                 _ if verdict != Verdict::Heard => Vec::new(),
                 Some(place) => submit(place, text),
-                None if rehearsal => submit(&notice.place, text),
                 None => vec![
                     info(format!("a request on QQ waits for an answer: {words}; flag {}", request.flag)),
                     Effect::Publish { topic: "request", payload: json!({ "text": words, "flag": request.flag }) },
@@ -264,12 +244,12 @@ impl Qq {
         }
         let is_told = settings.notices.iter().any(|told| told == notice.what);
         let is_own = notice.about_me && OWN.contains(&notice.what);
-        if !rehearsal && !settings.listens(&notice.place, &notice.user, "friend") {
+        if !settings.listens(&notice.place, &notice.user, "friend") {
             return Vec::new();
         }
-        if rehearsal || is_told || is_own {
+        if is_told || is_own {
             let sender = format!("{}/{}", notice.self_id, notice.user);
-            let verdict = self.known.rates.count(&sender, if rehearsal { 0 } else { settings.rate_per_minute }, now);
+            let verdict = self.known.rates.count(&sender, settings.rate_per_minute, now);
             return if verdict == Verdict::Heard {
                 submit(&notice.place, format!("[通知] {words}"))
             } else {

@@ -150,14 +150,21 @@ impl Outbox {
         }
     }
 
+    /// Takes requests back that have not been begun: how many they were. Nothing, where they have been, or are done.
+    pub(crate) fn withdraw(&mut self, ticket: u64) -> Option<usize> {
+        let is_it = |parcel: &Parcel| parcel.ticket == ticket;
+        let lane = self.lanes.values_mut().find(|lane| lane.parcels.iter().any(is_it))?;
+        let at = lane.parcels.iter().position(is_it).filter(|at| *at > 0 || !lane.waits)?;
+        let parcel = lane.parcels.remove(at)?;
+        self.lanes.retain(|_, lane| !lane.parcels.is_empty());
+        Some(parcel.calls.len())
+    }
+
     /// Ends the first parcel of a lane.
     fn end(&mut self, name: &str, outcome: Result<Value, Failure>) -> Step {
         let lane = self.lanes.get_mut(name);
         let Some(parcel) = lane.and_then(|lane| lane.parcels.pop_front()) else { return Step::Rest };
-        let outcome = outcome.map_err(|rest| match parcel.done {
-            0 => rest,
-            sent => Failure::Partly { sent, of: sent + 1 + parcel.calls.len(), rest: Box::new(rest) },
-        });
+        let outcome = outcome.map_err(|failure| failure.within(parcel.done, parcel.calls.len()));
         Step::Done { ticket: parcel.ticket, account: parcel.account, outcome }
     }
 }
@@ -235,6 +242,21 @@ mod tests {
         let mut outbox = Outbox::default();
         outbox.post("a", "1", calls(1), 100).expect("room");
         assert!(matches!(outbox.step("a", 100), Step::Done { outcome: Err(Failure::NotConnected { .. }), .. }));
+    }
+
+    #[test]
+    fn what_has_not_been_begun_can_be_taken_back() {
+        let mut outbox = Outbox::default();
+        let first = outbox.post("a", "1", calls(1), 100).expect("room");
+        let second = outbox.post("a", "1", calls(2), 100).expect("room");
+        outbox.step("a", 0);
+        assert_eq!((outbox.withdraw(first), outbox.withdraw(second), outbox.withdraw(second)), (None, Some(2), None));
+        outbox.answered("a", Ok(Value::Null));
+        assert!(matches!(outbox.step("a", 0), Step::Done { .. }));
+        assert_eq!(outbox.step("a", 0), Step::Rest);
+        let third = outbox.post("a", "1", calls(1), 100).expect("room");
+        assert_eq!(outbox.withdraw(third), Some(1));
+        assert!(outbox.lanes.is_empty());
     }
 
     #[test]

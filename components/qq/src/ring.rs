@@ -40,6 +40,11 @@ impl<V> Ring<V> {
     pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut V> {
         self.values.get_mut(name)
     }
+
+    /// All things, to be changed.
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
+        self.values.values_mut()
+    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use homeagent_sdk::Error;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::kept::Kept;
 use crate::state::{Known, Qq};
 
 /// The form of what is saved.
@@ -13,14 +14,17 @@ const FORM: u32 = 1;
 struct Saving<'a> {
     form: u32,
     known: &'a Known,
-    /// Messages that are not yet with the agent.
+    /// Messages that wait for look-ups, as they came.
     waiting: Vec<Value>,
+    kept: &'a Kept,
 }
 
 #[derive(Deserialize)]
 struct Saved {
     known: Known,
     waiting: Vec<Value>,
+    #[serde(default)]
+    kept: Kept,
 }
 
 impl Qq {
@@ -29,7 +33,7 @@ impl Qq {
         self.known.connections = self.accounts.learnt();
         let waiting = self.left.iter().cloned().chain(self.drafts.frames()).collect();
         // Texts and numbers always serialise.
-        serde_json::to_vec(&Saving { form: FORM, known: &self.known, waiting }).unwrap_or_default()
+        serde_json::to_vec(&Saving { form: FORM, known: &self.known, waiting, kept: &self.kept }).unwrap_or_default()
     }
 
     /// Takes over what another instance saved.
@@ -38,8 +42,8 @@ impl Qq {
         if value["form"] != FORM {
             return Err(Error::invalid(format!("the state has the form {}; this version knows {FORM}", value["form"])));
         }
-        let Saved { known, waiting } = serde_json::from_value(value)?;
-        (self.known, self.left) = (known, waiting);
+        let Saved { known, waiting, kept } = serde_json::from_value(value)?;
+        (self.known, self.left, self.kept) = (known, waiting, kept);
         Ok(())
     }
 }

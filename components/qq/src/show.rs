@@ -1,5 +1,7 @@
 //! Answers that are sent paragraph by paragraph while they are being written.
 
+use std::collections::BTreeMap;
+
 use homeagent_sdk::DeltaContent;
 
 use crate::ring::Ring;
@@ -10,9 +12,14 @@ const MOST: usize = 64;
 /// A shorter beginning is not sent alone, in characters.
 const SHORTEST: usize = 20;
 
-/// The answers that are being written, by turn.
+/// The answers that are being written, and what becomes of their paragraphs.
 #[derive(Debug)]
-pub(crate) struct Streams(Ring<Stream>);
+pub(crate) struct Streams {
+    /// By turn.
+    written: Ring<Stream>,
+    /// Answers whose last words are on their way behind paragraphs, by the ticket of those words.
+    ended: BTreeMap<u64, Shown>,
+}
 
 /// One answer.
 #[derive(Debug, Default)]
@@ -21,22 +28,66 @@ struct Stream {
     sent: String,
     /// What was not.
     rest: String,
+    shown: Shown,
+    /// A paragraph is missing: nothing more is sent before the final text.
+    given_up: bool,
+}
+
+/// What became of an answer's paragraphs.
+#[derive(Debug, Default)]
+struct Shown {
+    /// Messages that the client has confirmed.
+    sent: usize,
+    /// The tickets of what it has not answered.
+    open: Vec<u64>,
+}
+
+/// An answer of which a paragraph was not sent.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Missing {
+    /// Messages of it that were sent.
+    pub(crate) sent: usize,
+    /// The tickets of its other paragraphs that the client has not answered.
+    pub(crate) open: Vec<u64>,
+    /// The ticket of its last words, where they are on their way.
+    pub(crate) last: Option<u64>,
 }
 
 impl Default for Streams {
     fn default() -> Self {
-        Self(Ring::new(MOST))
+        Self { written: Ring::new(MOST), ended: BTreeMap::new() }
+    }
+}
+
+impl Stream {
+    fn give_up(&mut self) -> Shown {
+        std::mem::replace(self, Self { given_up: true, ..Self::default() }).shown
+    }
+}
+
+impl Shown {
+    /// Takes in the outcome of a paragraph: the messages that were sent of it. True: it is one of these.
+    fn settle(&mut self, ticket: u64, sent: Option<usize>) -> bool {
+        let Some(at) = self.open.iter().position(|open| *open == ticket) else { return false };
+        self.open.remove(at);
+        self.sent += sent.unwrap_or_default();
+        true
+    }
+
+    fn missing(self, last: Option<u64>) -> Missing {
+        Missing { sent: self.sent, open: self.open, last }
     }
 }
 
 impl Streams {
     /// Takes in a piece; what comes out are whole paragraphs to be sent, and whether they begin the answer.
     pub(crate) fn add(&mut self, run: &str, content: &DeltaContent) -> Option<(String, bool)> {
-        if self.0.get(run).is_none() {
-            self.0.keep(run, Stream::default());
+        if self.written.get(run).is_none() {
+            self.written.keep(run, Stream::default());
         }
-        let stream = self.0.get_mut(run)?;
+        let stream = self.written.get_mut(run)?;
         match content {
+            DeltaContent::Text(_) if stream.given_up => return None,
             DeltaContent::Text(text) => stream.rest.push_str(text),
             // What a round says before its tools, or what is void, is no beginning of the answer.
             DeltaContent::Void | DeltaContent::ToolStarted(_) => *stream = Stream::default(),
@@ -50,16 +101,56 @@ impl Streams {
         Some((paragraphs, is_first))
     }
 
-    /// Forgets what was sent of an answer: its final text is on its way, or is to be sent whole.
+    /// Paragraphs of an answer are on their way.
+    pub(crate) fn posted(&mut self, run: &str, ticket: u64) {
+        if let Some(stream) = self.written.get_mut(run) {
+            stream.shown.open.push(ticket);
+        }
+    }
+
+    /// Whether there are paragraphs of an answer that the client has not answered.
+    pub(crate) fn is_open(&self, run: &str) -> bool {
+        self.written.get(run).is_some_and(|stream| !stream.shown.open.is_empty())
+    }
+
+    /// The last words of an answer are on their way, behind its paragraphs.
+    pub(crate) fn end(&mut self, run: &str, ticket: u64) {
+        let stream = self.written.get_mut(run).map(std::mem::take);
+        if let Some(stream) = stream.filter(|stream| !stream.shown.open.is_empty()) {
+            self.ended.insert(ticket, stream.shown);
+        }
+    }
+
+    /// Takes in what became of anything that was on its way: how many messages were sent, or nothing where it failed.
+    /// What comes out is the answer that is not whole for it; of one whose last words are still to come, those will be
+    /// its whole text.
+    pub(crate) fn settle(&mut self, ticket: u64, sent: Option<usize>) -> Option<Missing> {
+        self.ended.remove(&ticket);
+        if let Some(stream) = self.written.values_mut().find_map(|it| it.shown.settle(ticket, sent).then_some(it)) {
+            return sent.is_none().then(|| stream.give_up().missing(None));
+        }
+        let last = self.ended.iter_mut().find_map(|(last, shown)| shown.settle(ticket, sent).then_some(*last))?;
+        if sent.is_some() {
+            return None;
+        }
+        self.ended.remove(&last).map(|shown| shown.missing(Some(last)))
+    }
+
+    /// A paragraph could not even be posted: the final text brings all of them.
+    pub(crate) fn give_up(&mut self, run: &str) -> Option<Missing> {
+        self.written.get_mut(run).map(|stream| stream.give_up().missing(None))
+    }
+
+    /// Forgets what was sent of an answer: its final text goes whole.
     pub(crate) fn forget(&mut self, run: &str) {
-        if let Some(stream) = self.0.get_mut(run) {
+        if let Some(stream) = self.written.get_mut(run) {
             *stream = Stream::default();
         }
     }
 
     /// What of a turn's final text has not been sent, and whether that is all of it.
     pub(crate) fn rest<'a>(&self, run: &str, text: &'a str) -> (&'a str, bool) {
-        let sent = self.0.get(run).map(|stream| stream.sent.trim()).filter(|sent| !sent.is_empty());
+        let sent = self.written.get(run).map(|stream| stream.sent.trim()).filter(|sent| !sent.is_empty());
         // Where the final text is another one, it is sent whole.
         let rest = sent.and_then(|sent| text.trim_start().strip_prefix(sent));
         rest.map_or((text, true), |rest| (rest, false))

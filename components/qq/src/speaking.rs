@@ -34,13 +34,18 @@ impl Qq {
             target.route.message = None;
         }
         let calls = outbound::calls(output, text, &target, settings)?;
+        // What was shown of an answer is sent when the client has confirmed it: with nothing to add, that is waited for.
+        let behind = run.filter(|run| !is_whole && self.streams.is_open(run));
         let lane = target.lane();
-        let ticket = if calls.is_empty() {
+        let ticket = if calls.is_empty() && behind.is_none() {
             None
         } else {
             Some(self.outbox.post(&lane, &target.route.account, calls, now.saturating_add(time))?)
         };
-        run.into_iter().for_each(|run| self.streams.forget(run));
+        match (behind, ticket) {
+            (Some(run), Some(ticket)) => self.streams.end(run, ticket),
+            _ => run.into_iter().for_each(|run| self.streams.forget(run)),
+        }
         let Some(ticket) = ticket else { return Ok(None) };
         Ok(Some(Begun { ticket, effects: self.run(&lane, settings, now) }))
     }
@@ -61,13 +66,38 @@ impl Qq {
                 structured: None,
                 meta: if is_first { Vec::new() } else { vec![("reply_to".to_owned(), String::new())] },
             };
-            match self.deliver(&output, settings, now, settings.answer_timeout) {
-                Ok(begun) => effects.extend(begun.into_iter().flat_map(|begun| begun.effects)),
-                // It was not shown, so the final text brings it.
-                Err(_) => self.streams.forget(&delta.run),
+            match self.post_paragraphs(&delta.run, &output, settings, now) {
+                Ok(lane) => effects.extend(lane.into_iter().flat_map(|lane| self.run(&lane, settings, now))),
+                // They were not shown, so the final text brings them, and what has been posted before them.
+                Err(_) => {
+                    let missing = self.streams.give_up(&delta.run);
+                    missing.into_iter().flat_map(|missing| missing.open).for_each(|open| {
+                        self.outbox.withdraw(open);
+                    });
+                }
             }
         }
         effects
+    }
+
+    /// Puts paragraphs of an answer that is being written into their lane, which is what comes out.
+    fn post_paragraphs(
+        &mut self,
+        run: &str,
+        output: &Output,
+        settings: &Settings,
+        now: u64,
+    ) -> Result<Option<String>, Error> {
+        let target = self.target(output)?;
+        self.check_connected(&target.route.account, now)?;
+        let calls = outbound::calls(output, &output.text, &target, settings)?;
+        if calls.is_empty() {
+            return Ok(None);
+        }
+        let (lane, deadline) = (target.lane(), now.saturating_add(settings.answer_timeout));
+        let ticket = self.outbox.post(&lane, &target.route.account, calls, deadline)?;
+        self.streams.posted(run, ticket);
+        Ok(Some(lane))
     }
 
     /// Begins to do what a tool call asks for.

@@ -15,11 +15,12 @@ use crate::event::{self, Answer, Event, Meta};
 use crate::failure::Failure;
 use crate::field;
 use crate::group::Backgrounds;
+use crate::kept::Kept;
 use crate::outbox::{Outbox, Step};
 use crate::rate::Rates;
 use crate::ring::Ring;
 use crate::settings::Settings;
-use crate::show::Streams;
+use crate::show::{Missing, Streams};
 
 /// The largest frame that is sent, in bytes: the host takes no larger one.
 const LARGEST_FRAME: usize = 1 << 20;
@@ -33,6 +34,8 @@ pub(crate) struct Qq {
     pub(crate) drafts: Drafts,
     pub(crate) streams: Streams,
     pub(crate) known: Known,
+    /// Inputs that the agent has not taken yet.
+    pub(crate) kept: Kept,
     /// Messages that waited when the instance before this one ended.
     pub(crate) left: Vec<Value>,
 }
@@ -85,6 +88,7 @@ impl Qq {
             drafts: Drafts::default(),
             streams: Streams::default(),
             known: Known::default(),
+            kept: Kept::default(),
             left: Vec::new(),
         }
     }
@@ -120,8 +124,8 @@ impl Qq {
         };
         let mut effects = self.accounts.hear(from, event::self_id(&frame).as_deref(), now);
         effects.extend(match event::read(&frame, self.accounts.of(from).as_deref()) {
-            Event::Message(message) => self.message(from, &frame, *message, settings, now),
-            Event::Notice(notice) => self.notice(from, &notice, settings, now),
+            Event::Message(message) => self.message(&frame, *message, settings, now),
+            Event::Notice(notice) => self.notice(&notice, settings, now),
             Event::Meta(meta @ Meta::Heartbeat { .. }) => self.accounts.told(from, &meta),
             Event::Meta(Meta::Connected { .. }) | Event::Ignored => Vec::new(),
             Event::Answer(answer) => self.answer(from, answer, settings, now),
@@ -226,11 +230,26 @@ impl Qq {
 
     fn done(&mut self, step: Step) -> Vec<Effect> {
         let Step::Done { ticket, account, outcome } = step else { return Vec::new() };
-        if let Ok(outcome) = &outcome {
-            for id in outcome["message_ids"].as_array().into_iter().flatten().filter_map(field::id) {
-                self.known.sent.keep(&format!("{account}:{id}"), ());
-            }
+        let ids = |outcome: &Value| -> Vec<String> {
+            outcome["message_ids"].as_array().into_iter().flatten().filter_map(field::id).collect()
+        };
+        let ids = outcome.as_ref().ok().map(ids);
+        for id in ids.iter().flatten() {
+            self.known.sent.keep(&format!("{account}:{id}"), ());
         }
-        vec![Effect::Settle { ticket, outcome }]
+        // Some clients give no ids.
+        let missing = self.streams.settle(ticket, ids.map(|ids| ids.len().max(1)));
+        let ended = missing.zip(outcome.as_ref().err()).and_then(|(missing, failure)| self.break_off(missing, failure));
+        [Effect::Settle { ticket, outcome }].into_iter().chain(ended).collect()
+    }
+
+    /// A paragraph of an answer was not sent: what was to follow it is not sent without it, as it is with all that is
+    /// sent in parts. Where the answer's last words were among that, the answer has failed.
+    fn break_off(&mut self, missing: Missing, failure: &Failure) -> Option<Effect> {
+        let paragraphs: usize = missing.open.into_iter().filter_map(|open| self.outbox.withdraw(open)).sum();
+        let ticket = missing.last?;
+        let words = self.outbox.withdraw(ticket)?;
+        let outcome = Err(failure.clone().within(missing.sent, paragraphs + words));
+        Some(Effect::Settle { ticket, outcome })
     }
 }

@@ -7,6 +7,7 @@ mod hostile;
 mod looking_up;
 mod sending;
 mod shell;
+mod showing;
 mod swap;
 mod tools;
 

@@ -1,6 +1,6 @@
 //! The agent's words on their way to QQ.
 
-use homeagent_sdk::{Delta, DeltaContent, Error, Media, MediaSource, Output, OutputKind, Peer};
+use homeagent_sdk::{Error, Media, MediaSource, Output, Peer};
 use serde_json::{Value, json};
 
 use super::{Bench, output, reply};
@@ -15,7 +15,7 @@ fn medium(mime: &str, source: MediaSource) -> Media {
 }
 
 /// All requests that sending this makes, when the client does everything.
-fn sent(bench: &mut Bench, output: &Output) -> Vec<(String, Value)> {
+pub(super) fn sent(bench: &mut Bench, output: &Output) -> Vec<(String, Value)> {
     let ticket = bench.send(output);
     let mut sent = Vec::new();
     while !bench.requests.is_empty() {
@@ -218,39 +218,4 @@ fn a_connection_that_goes_leaves_the_outcome_open() {
     bench.disconnect(1);
     let failure = bench.outcome(ticket).expect("it has ended").expect_err("lost").message();
     assert!(failure.contains("nobody knows whether"), "{failure}");
-}
-
-#[test]
-fn paragraphs_are_sent_while_the_answer_is_written_where_the_setting_says_so() {
-    let first = "第一段有足够多的字所以可以单独发送出去了。";
-    let second = "第二段也有足够多的字，同样单独发送出去吧。";
-    let whole = format!("{first}\n\n{second}\n\n完。");
-    let answer = output(person(), &whole);
-    let deltas: Vec<Delta> = whole
-        .chars()
-        .map(|c| Delta {
-            run: "r1".to_owned(),
-            conversation: answer.conversation.clone(),
-            reply_route: None,
-            content: DeltaContent::Text(c.to_string()),
-        })
-        .collect();
-    let mut bench = Bench::with(&json!({"stream": true}));
-    let effects = bench.qq.show(&deltas, &bench.settings, bench.now);
-    bench.take(effects);
-    let ticket = bench.send(&answer);
-    let mut texts = Vec::new();
-    while !bench.requests.is_empty() {
-        let (_, mut params, echo) = bench.asked();
-        texts.push(params["message"][0]["data"]["text"].take());
-        bench.answer(&echo, &json!({"message_id": 1}));
-    }
-    assert_eq!(texts, [first, second, "完。"]);
-    assert!(bench.outcome(ticket).expect("it has ended").is_ok());
-
-    let mut whole_only = Bench::new();
-    assert!(whole_only.qq.show(&deltas, &whole_only.settings, 0).is_empty());
-    assert_eq!(sent(&mut whole_only, &answer)[0].1["message"], json!([text(&whole)]));
-    let notice = Output { kind: OutputKind::Notice("failed".to_owned()), ..output(person(), "没成功") };
-    assert_eq!(sent(&mut whole_only, &notice).len(), 1);
 }

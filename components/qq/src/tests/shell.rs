@@ -55,7 +55,15 @@ fn frames_of_any_kind_break_nothing() {
 
 #[test]
 fn its_state_is_read_again() {
-    let state = testing::run(QqChannel::save());
-    assert_eq!(testing::run(QqChannel::load(state)), Ok(()));
+    // Without a host the agent takes nothing, so what is said has to be handed on.
+    testing::run(QqChannel::on_open(connection(73, &[("x-self-id", "7300")], false)));
+    let mut frame = private(3, &json!("还没有人听到"));
+    frame["self_id"] = json!(7300);
+    testing::run(QqChannel::on_frames(73, vec![Frame::Text(frame.to_string())]));
+    for _ in 0..2 {
+        let state = testing::run(QqChannel::save());
+        assert!(String::from_utf8_lossy(&state).contains("还没有人听到"), "it was seen and would not be heard again");
+        assert_eq!(testing::run(QqChannel::load(state)), Ok(()));
+    }
     assert!(testing::run(QqChannel::load(b"?".to_vec())).is_err());
 }

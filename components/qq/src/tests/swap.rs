@@ -50,6 +50,25 @@ fn a_message_that_waited_is_read_by_the_next_instance() {
 }
 
 #[test]
+fn what_the_agent_had_no_room_for_is_handed_on() {
+    let mut bench = Bench::new();
+    bench.hear(&private(1, &json!("一")));
+    bench.hear(&private(2, &json!("二")));
+    let inputs = bench.inputs.clone();
+    for input in &inputs {
+        assert!(bench.qq.kept.push(input.clone()));
+    }
+    let mut after_that = swapped(&mut swapped(&mut bench));
+    after_that.open(&connection(1, &[("x-self-id", ME)], true));
+    after_that.hear(&private(1, &json!("一")));
+    assert!(after_that.inputs.is_empty(), "it is offered as it was, and not read anew");
+    for input in &inputs {
+        assert_eq!(after_that.qq.kept.first(), Some(input));
+        after_that.qq.kept.pop();
+    }
+}
+
+#[test]
 fn an_account_that_was_learnt_is_known_after_a_swap() {
     let mut bench = Bench::new();
     bench.connect(2, &[]);
