@@ -1,4 +1,5 @@
-//! Builds every guest program below `tests/guests`, and the example that does what those in other languages do.
+//! Builds every guest program below `tests/guests`, the example that does what those in other languages do, and the channel
+//! that is installed by hand.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,5 +19,6 @@ fn main() {
         .collect();
     components.sort();
     components.push((PathBuf::from("examples/greeter-rust"), "greeter-rust".to_owned()));
+    components.push((PathBuf::from("components/qq"), "qq".to_owned()));
     homeagent_component_builder::build(workspace, &components);
 }

@@ -20,6 +20,7 @@ mod otel;
 mod paths;
 mod plugins;
 mod projects;
+mod qq;
 mod refusals;
 mod secrets;
 mod signals;
