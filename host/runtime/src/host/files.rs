@@ -9,6 +9,7 @@ use super::Call;
 use crate::bindings::{files, types};
 use crate::files::{GuestPath, Kind, Limits, Root, SCRATCH};
 use crate::instance::{HostData, InstanceState};
+use crate::wants::Want as _;
 use crate::wants::files::{FilesWant, FolderWant};
 
 /// A call into one of the plugin's folders.
@@ -30,6 +31,10 @@ impl FolderCall {
             let mut granted: FilesWant = state.granted(&attempt)?;
             want = granted.folders.remove(&folder);
             if want.is_none() && folder != SCRATCH {
+                let asked: Option<FilesWant> = state.slot.grants.asked();
+                if asked.is_some_and(|asked| asked.folders.contains_key(&folder)) {
+                    return Err(state.slot.denial(FilesWant::CAPABILITY, &*attempt));
+                }
                 let known: Vec<_> = granted.folders.into_keys().chain([SCRATCH.to_owned()]).collect();
                 let known = known.join(", ");
                 return Err(CallError::NotFound(format!("the plugin has no folder {folder:?}; there are {known}")));

@@ -64,6 +64,10 @@ impl Outbound {
         if asked.is_some_and(|home| home.reach(scheme.name(), &host, port).is_some()) {
             self.slot.allow(PrivateNetworkWant::CAPABILITY, attempt.clone())?;
         }
+        let asked = self.slot.grants.asked::<ConnectWant>();
+        if asked.is_some_and(|asked| asked.reach(scheme.name(), &host, port).is_some()) {
+            return Err(self.slot.denial(ConnectWant::CAPABILITY, attempt));
+        }
         let remedy = format!("[wants.connect] of its plugin.toml has to list it; it lists {}", want.hosts());
         Err(CallError::Denied(Denial { capability: ConnectWant::CAPABILITY.to_owned(), attempt, remedy }))
     }
@@ -76,6 +80,10 @@ impl Outbound {
         if is_asked && let Err(missing) = self.slot.allow(PrivateNetworkWant::CAPABILITY, attempt.clone()) {
             return missing;
         }
+        let asked = http::host_and_port(url).zip(self.slot.grants.asked::<HttpWant>());
+        if asked.is_some_and(|((host, port), asked)| asked.reach(url.scheme(), &host, port).is_some()) {
+            return self.slot.denial(HttpWant::CAPABILITY, attempt);
+        }
         let remedy = format!("[wants.http] of its plugin.toml has to list it; it lists {}", want.hosts());
         CallError::Denied(Denial { capability: HttpWant::CAPABILITY.to_owned(), attempt, remedy })
     }
@@ -86,9 +94,14 @@ impl Rules for Outbound {
         self.slot.allow(HttpWant::CAPABILITY, format!("sending {method} to {}", http::place(url)))?;
         let want: HttpWant = self.slot.grants.granted().ok_or(CallError::NotLive)?;
         if !want.takes(method) {
+            let attempt = format!("sending {method} to {}", http::place(url));
+            // The package lists it by now, and the owner has not granted that.
+            if self.slot.grants.asked::<HttpWant>().is_some_and(|asked| asked.takes(method)) {
+                return Err(self.slot.denial(HttpWant::CAPABILITY, attempt));
+            }
             return Err(CallError::Denied(Denial {
                 capability: HttpWant::CAPABILITY.to_owned(),
-                attempt: format!("sending {method} to {}", http::place(url)),
+                attempt,
                 remedy: format!("[wants.http] of its plugin.toml has to list the method; it lists {}", want.methods()),
             }));
         }

@@ -14,6 +14,7 @@ use crate::files::{Root, SCRATCH, places_written_by};
 use crate::instance::{HostData, InstanceState};
 use crate::process::{Ending, Mark, Order, Outcome, ProcessLimits, check_program};
 use crate::slot::core::SlotCore;
+use crate::wants::Want as _;
 use crate::wants::files::FilesWant;
 use crate::wants::process::ProcessWant;
 
@@ -56,6 +57,12 @@ impl Run {
         let mut granted = None;
         let call = Call::new(accessor, |state| {
             let want: ProcessWant = state.granted(&attempt)?;
+            let asked = || state.slot.grants.asked::<ProcessWant>();
+            if !want.programs.contains(&command.program)
+                && asked().is_some_and(|asked| asked.programs.contains(&command.program))
+            {
+                return Err(state.slot.denial(ProcessWant::CAPABILITY, &*attempt));
+            }
             check(&want, &command).map_err(|error| state.slot.refused(&attempt, error))?;
             let files = match command.folder.as_deref() {
                 None | Some(SCRATCH) => state.granted("using files").unwrap_or_default(),

@@ -420,3 +420,23 @@ async fn a_script_sends_requests_like_any_other_plugin() {
     let refused = house.call("script", "ask", r#"{"url":"https://127.0.0.1/"}"#).await.expect_err("it is refused");
     assert!(refused.to_string().contains("lets it go to https://api.example.com alone"), "{refused}");
 }
+
+#[tokio::test]
+async fn what_a_later_version_asks_for_is_denied_with_the_command_that_grants_it() {
+    let (house, _wire) = home().await;
+    let manifest = house.plugins().join("network/plugin.toml");
+    let text = std::fs::read_to_string(&manifest).expect("it is installed");
+    let text = text.replace("\"api.example.com\",\n", "\"api.example.com\",\n    \"later.example.net\",\n");
+    let text = text.replace("\"POST\"]", "\"POST\", \"DELETE\"]");
+    std::fs::write(&manifest, text).expect("the folder takes files");
+    house.runtime.reload("network", Default::default()).await.expect("it runs with what was granted");
+    let delete = json!({ "url": "https://api.example.com/", "method": "DELETE" });
+    for request in [json!({ "url": "https://later.example.net/" }), delete] {
+        let answer = fetch(&house, request).await;
+        assert_eq!(answer["kind"], "denied", "{answer}");
+        let remedy = answer["message"].as_str().expect("words");
+        assert!(remedy.contains("waiter plugin grant network http"), "{answer}");
+    }
+    let never = get(&house, "https://never.example.net/").await;
+    assert!(never["message"].as_str().expect("words").contains("has to list it"), "{never}");
+}
