@@ -73,6 +73,22 @@ impl FolderCall {
             error => error,
         })
     }
+
+    /// Puts content into a file, in one of the ways there are.
+    async fn put(
+        self,
+        path: String,
+        content: Vec<u8>,
+        put: fn(&Root, &GuestPath, &[u8], Limits) -> Result<(), CallError>,
+    ) -> Result<(), CallError> {
+        let (slot, attempt) = (Arc::clone(&self.call.slot), self.attempt.clone());
+        let bytes = path.len() + content.len();
+        let work = move |root: Root, limits| {
+            slot.warn_of_secrets(&attempt, &content);
+            put(&root, &GuestPath::parse(&path)?, &content, limits)
+        };
+        self.run(bytes, work).await
+    }
 }
 
 impl<T: Send + 'static> files::HostWithStore<T> for HostData {
@@ -93,13 +109,7 @@ impl<T: Send + 'static> files::HostWithStore<T> for HostData {
         path: String,
         content: Vec<u8>,
     ) -> Result<(), types::Error> {
-        let call = FolderCall::new(accessor, "writing", folder, &path)?;
-        let (bytes, slot, attempt) = (content.len(), Arc::clone(&call.call.slot), call.attempt.clone());
-        let work = move |root: Root, limits| {
-            slot.warn_of_secrets(&attempt, &content);
-            root.write(&GuestPath::parse(&path)?, &content, limits)
-        };
-        Ok(call.run(bytes, work).await?)
+        Ok(FolderCall::new(accessor, "writing", folder, &path)?.put(path, content, Root::write).await?)
     }
 
     async fn append(
@@ -108,13 +118,7 @@ impl<T: Send + 'static> files::HostWithStore<T> for HostData {
         path: String,
         content: Vec<u8>,
     ) -> Result<(), types::Error> {
-        let call = FolderCall::new(accessor, "writing", folder, &path)?;
-        let (bytes, slot, attempt) = (content.len(), Arc::clone(&call.call.slot), call.attempt.clone());
-        let work = move |root: Root, limits| {
-            slot.warn_of_secrets(&attempt, &content);
-            root.append(&GuestPath::parse(&path)?, &content, limits)
-        };
-        Ok(call.run(bytes, work).await?)
+        Ok(FolderCall::new(accessor, "writing", folder, &path)?.put(path, content, Root::append).await?)
     }
 
     async fn list(
