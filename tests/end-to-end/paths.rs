@@ -98,6 +98,9 @@ async fn the_path_goes_with_its_grant_and_the_api_stays_behind_its_own_token() {
     daemon.waiter(&["plugin", "revoke", "switchboard", "listen"]).await.ok();
     let (status, _) = refusal(connect(&daemon, "/switchboard/line", &[]).await);
     assert_eq!(status, 401);
+    let end = within("the end of the open one", open.next()).await.expect("it is told").expect("a frame");
+    let Message::Close(Some(close)) = end else { panic!("{end:?}") };
+    assert!(close.reason.contains("may not serve connections any more"), "{close:?}");
 }
 
 #[tokio::test]

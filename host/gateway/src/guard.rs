@@ -250,4 +250,23 @@ mod tests {
         }
         assert!(check_origin(&headers("127.0.0.1", None)).is_ok());
     }
+
+    #[test]
+    fn without_a_token_only_clients_of_this_machine_get_to_a_plugin_s_path() {
+        let path = WebSocketPath {
+            plugin: "qq".to_owned(),
+            listener: "onebot".to_owned(),
+            token: Some("plugin.qq.access_token".to_owned()),
+            protocols: Vec::new(),
+        };
+        let near = |peer: Option<&str>| {
+            let mut request = Request::new(axum::body::Body::empty());
+            if let Some(peer) = peer {
+                request.extensions_mut().insert(Peer(peer.parse().expect("an address")));
+            }
+            check_near(&path, &request).is_ok()
+        };
+        assert!(near(Some("127.0.0.1")) && near(Some("::1")) && near(Some("::ffff:127.0.0.1")));
+        assert!(!near(Some("192.168.1.5")) && !near(Some("::ffff:203.0.113.5")) && !near(None));
+    }
 }

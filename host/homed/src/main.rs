@@ -26,7 +26,7 @@ enum Command {
     /// Runs the daemon; without a subcommand it also opens a chat when the terminal is one.
     Run(Run),
     /// Compiles the component on the standard input, for the daemon that started it.
-    #[command(hide = true)]
+    #[command(name = homeagent_runtime::COMPILE, hide = true)]
     Compile,
 }
 

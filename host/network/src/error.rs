@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use homeagent_types::CallError;
 use url::Host;
 
-use crate::address::{self, Class};
+use crate::address;
 
 /// Why nothing came of it. The sentences name hosts and ports, and never a path or a query: a key may stand there.
 #[derive(Debug, thiserror::Error)]
@@ -59,17 +59,6 @@ pub enum Error {
     /// The time is over.
     #[error("it took longer than it may")]
     Timeout,
-}
-
-impl Error {
-    /// What kind of address was refused, where that is the reason.
-    #[must_use]
-    pub fn forbidden(&self) -> Option<Class> {
-        match self {
-            Error::Forbidden { address, .. } => Some(address::classify(*address)),
-            _ => None,
-        }
-    }
 }
 
 fn forbidden(host: &Host, address: IpAddr) -> String {

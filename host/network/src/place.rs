@@ -44,12 +44,6 @@ impl Scheme {
             Scheme::Tls | Scheme::Tcp => None,
         }
     }
-
-    /// Whether what is sent is encrypted.
-    #[must_use]
-    pub fn is_encrypted(self) -> bool {
-        matches!(self, Scheme::Https | Scheme::Wss | Scheme::Tls)
-    }
 }
 
 /// Hosts, a port and how they are spoken to: `api.example.com`, `*.example.org`, `https://x.example:8443`, `*`.
@@ -140,18 +134,6 @@ impl Place {
             Hosts::One(host) => Some(host),
             Hosts::Below(_) | Hosts::All => None,
         }
-    }
-
-    /// How it is spoken to.
-    #[must_use]
-    pub fn scheme(&self) -> Scheme {
-        self.scheme
-    }
-
-    /// The port.
-    #[must_use]
-    pub fn port(&self) -> u16 {
-        self.port
     }
 }
 

@@ -7,9 +7,9 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use url::Url;
 
+pub use tokio_tungstenite::tungstenite::Message;
 pub use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 pub use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
-pub use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 
 use crate::http::{host_and_port, place};
 use crate::{Error, Hold, Network, Reach, Stream};

@@ -296,4 +296,26 @@ mod tests {
         let names: Vec<_> = registrations.offers().tools.iter().map(|tool| tool.item.name.clone()).collect();
         assert_eq!(names, ["add", "mul"]);
     }
+
+    #[test]
+    fn a_path_is_served_by_one_plugin_and_taken_only_by_who_was_granted_it() {
+        let listen = || {
+            let details = toml::from_str("websocket.line = { path = \"/line\" }").expect("it is TOML");
+            [("listen".to_owned(), details)].into()
+        };
+        let registrations = Registrations::default();
+        let (_one, stranger) = grants("stranger");
+        stranger.ask(listen(), Author::Owner);
+        let (_two, board) = grants("board");
+        board.ask(listen(), Author::Bundled);
+        registrations.put("stranger", Arc::new(descriptor("stranger", "a", "b", "line")), stranger).expect("free");
+        registrations.put("board", Arc::new(descriptor("board", "c", "d", "line")), board).expect("it was granted");
+        assert_eq!(registrations.websocket("/line").map(|(slot, ..)| slot).as_deref(), Some("board"));
+        let clash = registrations.clash("stranger", "listen").expect_err("the board has it");
+        assert!(clash.contains("line") && clash.contains("board"), "{clash}");
+        let (_three, other) = grants("other");
+        other.ask(listen(), Author::Bundled);
+        let refused = registrations.put("other", Arc::new(descriptor("other", "e", "f", "another")), other);
+        assert!(refused.is_err_and(|words| words.contains("the path /line is offered by board")));
+    }
 }

@@ -21,8 +21,7 @@ pub use bindings::{BindingError, Bindings, ROLES};
 pub use database::{Database, DatabaseError};
 pub use grants::{Decision, Given, Grants};
 pub use plugin_data::{
-    Change, KeyError, KeyValues, LARGEST_VALUE, LONGEST_KEY, MOST_CHANGES, MOST_KEYS, MOST_LISTED, PluginData,
-    TimerError, TimerRow, TimerStore,
+    Change, KeyError, KeyValues, MOST_KEYS, MOST_LISTED, PluginData, TimerError, TimerRow, TimerStore,
 };
 pub use registry::{
     Applies, Changed, Declaration, DurationUnit, Entry, Fault, Import, ImportError, Kind, Settings, SettingsError,

@@ -45,6 +45,7 @@ fn shape(input: &Submission) -> Value {
 fn every_frame_of_the_corpus_makes_the_input_it_has_to() {
     let corpus = include_str!("../../../../tests/corpora/onebot/inbound.json");
     let cases: Vec<Value> = serde_json::from_str(corpus).expect("the corpus is JSON");
+    assert!(!cases.is_empty(), "the corpus has cases");
     for case in &cases {
         let mut bench = listening();
         let frames = case["frame"].as_array().cloned().unwrap_or_else(|| vec![case["frame"].clone()]);

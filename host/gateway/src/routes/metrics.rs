@@ -75,7 +75,7 @@ fn connections(page: &mut Exposition, all: &AllConnections) {
         let open: usize = named.iter().map(|(_, connections)| connections.open_streams(kind)).sum();
         (kind.as_str(), open)
     });
-    page.gauges("homeagent_http_streams", "Open streams and chats, by kind", "kind", streams);
+    page.gauges("homeagent_http_streams", "Open streams, chats and connections to plugins, by kind", "kind", streams);
 }
 
 fn agent(page: &mut Exposition, agent: &AgentStatus) {

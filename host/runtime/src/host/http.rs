@@ -163,21 +163,21 @@ fn failure(plugin: &str, error: Error) -> Failure {
         Error::Unreachable { .. } | Error::Unresolved { .. } | Error::Timeout => Level::INFO,
         _ => Level::WARN,
     };
-    Failure { error: told(plugin, error), level }
+    Failure { error: told(plugin, HttpWant::CAPABILITY, error), level }
 }
 
-/// The same in the contract's words.
-pub(crate) fn told(plugin: &str, error: Error) -> CallError {
+/// A failure of the network in the contract's words, to a plugin that used this capability.
+pub(crate) fn told(plugin: &str, capability: &str, error: Error) -> CallError {
     match error {
         Error::Refused(error) => error,
         Error::Timeout => CallError::Timeout,
         Error::Unsendable(reason) => CallError::Invalid(reason),
-        Error::Forbidden { ref host, address } => forbidden(plugin, host, address, &error.to_string()),
+        Error::Forbidden { ref host, address } => forbidden(plugin, capability, host, address, &error.to_string()),
         error => CallError::Other(error.to_string()),
     }
 }
 
-fn forbidden(plugin: &str, host: &Host, ip: IpAddr, sentence: &str) -> CallError {
+fn forbidden(plugin: &str, used: &str, host: &Host, ip: IpAddr, sentence: &str) -> CallError {
     let home = PrivateNetworkWant::CAPABILITY;
     let (capability, remedy) = match (address::classify(ip), host) {
         (Class::Loopback, Host::Domain(_)) => {
@@ -190,7 +190,7 @@ fn forbidden(plugin: &str, host: &Host, ip: IpAddr, sentence: &str) -> CallError
             );
             (home, remedy)
         }
-        _ => (HttpWant::CAPABILITY, "nothing allows that".to_owned()),
+        _ => (used, "nothing allows that".to_owned()),
     };
     let attempt = format!("reaching {host}: {sentence}");
     CallError::Denied(Denial { capability: capability.to_owned(), attempt, remedy })

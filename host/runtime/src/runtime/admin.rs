@@ -9,6 +9,7 @@ use homeagent_types::ports::{Haste, PluginAdmin, PluginFolders, PluginStatus, Re
 use tokio::sync::OwnedMutexGuard;
 
 use super::{Inner, Runtime, refused, stop};
+use crate::slot::connection;
 
 impl Inner {
     /// The right to change what runs under a name, as [`Inner::turn`], for an end: a replacement that is under way is
@@ -41,11 +42,15 @@ impl Inner {
 
 impl Inner {
     /// Ends the connections that a plugin made where what they were made by is another now: it may open again those that
-    /// it still may have.
+    /// it still may have. Those that it serves end with the right to serve them.
     fn close_made_by(&self, plugin: &str, capability: &str) {
-        let slot = self.slot(plugin).filter(|_| ["connect", "private-network", "secrets"].contains(&capability));
-        if let Some(slot) = slot {
-            slot.core.dialled.close_all();
+        let Some(slot) = self.slot(plugin) else { return };
+        match capability {
+            "connect" | "private-network" | "secrets" => slot.core.dialled.close_all(),
+            "listen" if !slot.core.grants.allows(capability) => {
+                slot.core.sockets.give_up_all(capability, &connection::not_allowed(plugin, capability));
+            }
+            _ => {}
         }
     }
 }

@@ -146,11 +146,7 @@ async fn pump(slot: Line, capability: &'static str, id: u64, mut frames: mpsc::R
             next = if room { frames.try_recv().ok() } else { None };
         }
         if !slot.core.grants.allows(capability) {
-            reason = format!(
-                "the plugin may not serve connections any more; the owner can allow it: waiter plugin grant {} \
-                 {capability}",
-                slot.core.name
-            );
+            reason = not_allowed(&slot.core.name, capability);
             slot.core.sockets.give_up(id, &reason);
             break;
         }
@@ -163,6 +159,13 @@ async fn pump(slot: Line, capability: &'static str, id: u64, mut frames: mpsc::R
     }
     slot.core.sockets.remove(id);
     drop(call(&slot, |reply| Work::Closed { connection: id, reason, reply }).await);
+}
+
+/// Why a connection ends whose plugin lost the right to it.
+pub(crate) fn not_allowed(plugin: &str, capability: &str) -> String {
+    format!(
+        "the plugin may not serve connections any more; the owner can allow it: waiter plugin grant {plugin} {capability}"
+    )
 }
 
 async fn hand_over(slot: &Line, capability: &str, connection: u64, batch: Vec<Frame>) {

@@ -17,6 +17,7 @@ use super::connection::HeldConnection;
 use super::dialled::Target;
 use crate::host::{LARGEST_FRAME, Outbound, told};
 use crate::services::Services;
+use crate::wants::{ConnectWant, Want as _};
 
 /// How often a WebSocket is asked whether it is still there, and how long it may be silent.
 const HEARTBEAT: Duration = Duration::from_secs(30);
@@ -60,7 +61,7 @@ async fn connect(outbound: &Outbound, target: &Target) -> Result<Peer, (CallErro
     let refused = |error: CallError| (error, true);
     let failed = |error: Error| {
         let is_final = matches!(error, Error::Forbidden { .. } | Error::Refused(_) | Error::Unsendable(_));
-        (told(&outbound.slot.name, error), is_final)
+        (told(&outbound.slot.name, ConnectWant::CAPABILITY, error), is_final)
     };
     // A name that is being looked up counts among the plugin's requests: nobody can break that off.
     let most = usize::try_from(outbound.services.number("core.network.requests", 8)).unwrap_or(usize::MAX);

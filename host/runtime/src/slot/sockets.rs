@@ -129,6 +129,17 @@ impl Sockets {
         }
     }
 
+    /// The same with all that a capability opened.
+    pub(crate) fn give_up_all(&self, capability: &str, reason: &str) {
+        lock(&self.open).retain(|_, entry| {
+            let stays = entry.capability != capability;
+            if !stays {
+                let _ = entry.given_up.set(reason.to_owned());
+            }
+            stays
+        });
+    }
+
     pub(crate) fn ids(&self) -> Vec<u64> {
         lock(&self.open).keys().copied().collect()
     }

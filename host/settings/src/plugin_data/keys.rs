@@ -8,15 +8,15 @@ use super::PacedWriter;
 use crate::database::{Database, DatabaseError};
 
 /// The longest key, in bytes.
-pub const LONGEST_KEY: usize = 1 << 10;
+const LONGEST_KEY: usize = 1 << 10;
 /// The largest value, in bytes.
-pub const LARGEST_VALUE: usize = 1 << 20;
+const LARGEST_VALUE: usize = 1 << 20;
 /// The most keys of one plugin.
 pub const MOST_KEYS: u64 = 10_000;
 /// The most keys that one answer lists.
 pub const MOST_LISTED: usize = 1_000;
 /// The most changes of one batch.
-pub const MOST_CHANGES: usize = 1_000;
+const MOST_CHANGES: usize = 1_000;
 
 const MIGRATIONS: &[&str] = &["CREATE TABLE plugin_values (
     id INTEGER PRIMARY KEY,

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-pub use keys::{Change, KeyError, KeyValues, LARGEST_VALUE, LONGEST_KEY, MOST_CHANGES, MOST_KEYS, MOST_LISTED};
+pub use keys::{Change, KeyError, KeyValues, MOST_KEYS, MOST_LISTED};
 
 pub use timers::{TimerError, TimerRow, TimerStore};
 

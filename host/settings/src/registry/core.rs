@@ -294,7 +294,7 @@ fn surfaces() -> Vec<Declaration> {
             "core.gateway.streams",
             128,
             (1, 4096),
-            "How many streams and chats may be open at once over TCP, and as many over the socket",
+            "How many streams, chats and connections to plugins may be open at once over TCP, and as many over the socket",
         )
         .counted_in("streams"),
         integer("core.gateway.body_bytes", MIB, (KIB, GIB), "The largest request body the API reads")

@@ -334,7 +334,7 @@ async fn settings_are_listed_in_groups() {
     body_bytes    1048576 bytes      The largest request body the API reads
     connections   256 connections    How many connections are held at once over TCP, and as many over the socket
     listen        127.0.0.1:8686     Where the API listens (restarts the daemon)
-    streams       128 streams        How many streams and chats may be open at once over TCP, and as many over the socket
+    streams       128 streams        How many streams, chats and connections to plugins may be open at once over TCP, and as many over the socket
     --- exit code 0
     ");
     insta::assert_snapshot!(run(&house, &["settings", "list", "corn"]).await.shown(&house), @r#"

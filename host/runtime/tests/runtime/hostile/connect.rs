@@ -126,6 +126,7 @@ async fn a_connection_leads_where_it_may_and_nowhere_else() {
     assert_eq!(wire.connected(), ["93.184.215.14:443"], "for the one that was no WebSocket");
     assert_eq!(call(&house, "open", open("tcp://192.168.1.20:1883")).await, Value::Null, "granted apart");
     house.runtime.revoke("dialler", "connect").await.expect("it has it");
+    wire.open(0).await;
     let answer = call(&house, "open", open("wss://api.example.com/ws")).await;
     assert!(answer["message"].as_str().expect("words").contains("waiter plugin grant dialler connect"), "{answer}");
 }

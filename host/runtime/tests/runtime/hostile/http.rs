@@ -331,6 +331,8 @@ async fn a_plugin_has_so_many_requests_under_way_and_no_more_and_the_others_have
 #[tokio::test]
 async fn a_request_ends_before_its_call_does_and_with_whoever_asked() {
     let (house, wire) = home().await;
+    // Longer than anything here is waited for: a request that ends has another reason.
+    house.settings.set("core.network.timeout_ms", 600_000).expect("a valid time");
     let silent = json!({ "url": "https://api.example.com/silent" }).to_string();
     let answer = house.call_within("network", "fetch", &silent, 4_000).await.expect("the guest still tells it");
     assert!(answer.contains("\"timeout\""), "{answer}");
