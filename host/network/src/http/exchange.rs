@@ -1,10 +1,13 @@
 //! One request and its answer, over a connection of its own.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper::header::{self, HeaderValue};
 use hyper_util::rt::TokioIo;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{Limits, Request, Response, Rules, answer, headers, host_and_port, place};
@@ -12,6 +15,10 @@ use crate::{Error, Hold, Network};
 
 /// The head of an answer, in bytes.
 const LARGEST_HEAD: usize = 64 << 10;
+
+/// How many heads may come before the answer's own, such as `100 Continue`. A server can send them for ever, and reading
+/// them takes a processor.
+const MOST_INTERIM: usize = 16;
 
 /// One hop.
 pub(super) async fn exchange(
@@ -22,7 +29,8 @@ pub(super) async fn exchange(
     hold: &Hold,
 ) -> Result<Response, Error> {
     let reach = rules.reach(&request.method, &request.url).map_err(Error::Refused)?;
-    let outgoing = outgoing(request, rules)?;
+    let mut outgoing = outgoing(request, rules)?;
+    let endless = count_interim(&mut outgoing);
     let (host, port) = host_and_port(&request.url).ok_or_else(|| Error::Unsendable("the URL has no host".into()))?;
     let failed = |error: &hyper::Error| Error::Protocol { place: place(&request.url), reason: reason(error) };
     let stream = network.dial(&host, port, request.url.scheme() == "https", reach, hold).await?;
@@ -32,7 +40,13 @@ pub(super) async fn exchange(
     let (mut sender, connection) = handshake.map_err(|error| failed(&error))?;
     // It ends with this function, however that ends.
     let _connection = AbortOnDropHandle::new(tokio::spawn(connection));
-    let answer = sender.send_request(outgoing).await.map_err(|error| failed(&error))?;
+    let answer = tokio::select! {
+        answer = sender.send_request(outgoing) => answer.map_err(|error| failed(&error))?,
+        () = endless.cancelled() => {
+            let reason = format!("does not speak HTTP as it should: more than {MOST_INTERIM} heads before its answer");
+            return Err(Error::Protocol { place: place(&request.url), reason });
+        }
+    };
     let (head, body) = answer.into_parts();
     if head.status.is_informational() {
         let reason = "wants to speak something else than HTTP".to_owned();
@@ -40,6 +54,18 @@ pub(super) async fn exchange(
     }
     let body = whole(body, request, limits.response_bytes).await?;
     answer::decoded(head, body, request, limits.response_bytes).await
+}
+
+/// Cancelled once the server has sent too many heads that are no answer.
+fn count_interim(request: &mut hyper::Request<Full<bytes::Bytes>>) -> CancellationToken {
+    let (endless, seen) = (CancellationToken::new(), AtomicUsize::new(0));
+    let token = endless.clone();
+    hyper::ext::on_informational(request, move |_| {
+        if seen.fetch_add(1, Ordering::Relaxed) >= MOST_INTERIM {
+            token.cancel();
+        }
+    });
+    endless
 }
 
 /// The request as it goes out.

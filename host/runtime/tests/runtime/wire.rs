@@ -218,6 +218,13 @@ async fn answer(wire: &Wire, mut stream: impl AsyncRead + AsyncWrite + Unpin) ->
                 stream.write_all(b"x-more: and more and more\r\n").await?;
             }
         }
+        "/continued" => {
+            stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").await?;
+            whole(&mut stream, "", b"at last").await?;
+        }
+        "/endless-interim" => loop {
+            stream.write_all(&b"HTTP/1.1 100 Continue\r\n\r\n".repeat(1000)).await?;
+        },
         "/silent" => drop(stream.read_u8().await),
         "/declared" => stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 99999999999\r\n\r\nx").await?,
         "/broken" => stream.write_all(b"SSH-2.0-OpenSSH_9.9\r\n").await?,

@@ -220,6 +220,7 @@ async fn what_comes_back_has_an_end() {
     refused(vec![
         url("a body without end", "https://api.example.com/endless", "other", &["more than 8388608 bytes"]),
         url("a head without end", "https://api.example.com/endless-head", "other", &["more than 100 headers"]),
+        url("heads without end", "https://api.example.com/endless-interim", "other", &["more than 16 heads"]),
         url("a body that is said to be large", "https://api.example.com/declared", "other", &["api.example.com"]),
         url("a bomb", "https://api.example.com/bomb", "other", &["more than 8388608 bytes"]),
         url("an encoding of their own", "https://api.example.com/brotli", "other", &["encoded as br"]),
