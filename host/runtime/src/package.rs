@@ -5,6 +5,7 @@ pub(crate) mod files;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +13,7 @@ use std::time::Duration;
 use homeagent_contract::Kind;
 use homeagent_package::{MANIFEST, PublicKey, SIGNATURE, hexadecimal};
 use homeagent_types::Descriptor;
+use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
 use wasmtime::component::{Component, InstancePre, Linker};
 
@@ -122,11 +124,14 @@ impl Package {
 /// Reads an ordinary file of at most `most` bytes; one more byte is read of a longer one, so that its length shows.
 pub(crate) fn read_bounded(path: &Path, most: u64) -> Result<Vec<u8>, PackageError> {
     let failed = |source| PackageError::Unreadable { path: path.to_owned(), source };
-    if !fs::metadata(path).map_err(failed)?.is_file() {
+    // Looked at once it is open, and opened without waiting: a pipe that nobody writes to may lie there, or be put there.
+    let no_wait = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
+    let file = fs::OpenOptions::new().read(true).custom_flags(no_wait).open(path).map_err(failed)?;
+    if !file.metadata().map_err(failed)?.is_file() {
         return Err(failed(io::Error::other("it is not a file")));
     }
     let mut bytes = Vec::new();
-    fs::File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut bytes)).map_err(failed)?;
+    file.take(most + 1).read_to_end(&mut bytes).map_err(failed)?;
     Ok(bytes)
 }
 
