@@ -15,8 +15,8 @@ use crate::core::{Core, Shared};
 /// The largest frame, in bytes.
 const LARGEST: usize = 1024 * 1024;
 
-/// Above this a frame is not even read to its end.
-const READ_AT_MOST: usize = 4 * LARGEST;
+/// Above this a message is not even read to its end, in however many pieces it comes: each connection may hold so much.
+const READ_AT_MOST: usize = LARGEST + (64 << 10);
 
 /// How long the client may take to take a frame.
 const SLOWEST: Duration = Duration::from_secs(30);

@@ -118,6 +118,14 @@ async fn frames_that_can_not_be_read_end_the_connection_with_the_code_that_belon
     let _ = client.send(Message::Frame(text(vec![b'x'; 5 * 1024 * 1024]))).await;
     assert_eq!(closed(&mut client).await.0, CloseCode::Size);
 
+    // In pieces, of which more may come.
+    let (_house, mut client, _slot) = chat(4).await;
+    for data in [Data::Text, Data::Continue] {
+        let piece = WsFrame::message(vec![b'x'; 600 * 1024], OpCode::Data(data), false);
+        let _ = client.send(Message::Frame(piece)).await;
+    }
+    assert_eq!(closed(&mut client).await.0, CloseCode::Size);
+
     let (_house, mut client, _slot) = chat(4).await;
     client.send(Message::Frame(text(vec![0xff, 0xfe]))).await.unwrap();
     assert_eq!(closed(&mut client).await.0, CloseCode::Invalid);
