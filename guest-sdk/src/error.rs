@@ -33,7 +33,7 @@ impl Error {
         match self {
             Self::Denied(denial) => {
                 format!(
-                    "{} is not granted (the grant `{}` is missing). {}",
+                    "{} is not granted (it takes the grant `{}`). {}",
                     denial.attempt, denial.capability, denial.remedy
                 )
             }
@@ -63,7 +63,7 @@ mod tests {
         let error = Error::denied("tools", "calling `add`", "Run `waiter plugin grant speaker tools`.");
         assert_eq!(
             error.message(),
-            "calling `add` is not granted (the grant `tools` is missing). Run `waiter plugin grant speaker tools`."
+            "calling `add` is not granted (it takes the grant `tools`). Run `waiter plugin grant speaker tools`."
         );
     }
 }

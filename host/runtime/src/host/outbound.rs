@@ -1,10 +1,12 @@
 //! What a plugin's requests may do, and what the host does with them on their way out and back.
 
 use std::borrow::Cow;
+use std::net::IpAddr;
 use std::sync::Arc;
 
+use homeagent_network::address::{self, Class};
 use homeagent_network::http::{self, HeaderMap, HeaderValue, Method, Response, Rules};
-use homeagent_network::{Reach, Scheme, Url};
+use homeagent_network::{Host, Reach, Scheme, Url};
 use homeagent_settings::Secret;
 use homeagent_types::{CallError, Denial};
 
@@ -84,9 +86,26 @@ impl Outbound {
         if asked.is_some_and(|((host, port), asked)| asked.reach(url.scheme(), &host, port).is_some()) {
             return self.slot.denial(HttpWant::CAPABILITY, attempt);
         }
-        let remedy = format!("[wants.http] of its plugin.toml has to list it; it lists {}", want.hosts());
-        CallError::Denied(Denial { capability: HttpWant::CAPABILITY.to_owned(), attempt, remedy })
+        let is_home = http::host_and_port(url).is_some_and(|(host, _)| names_this_home(&host));
+        let (capability, remedy) = if is_home {
+            let home = PrivateNetworkWant::CAPABILITY;
+            (home, format!("[wants.{home}] of its plugin.toml has to list the machines of the home that it reaches"))
+        } else {
+            let remedy = format!("[wants.http] of its plugin.toml has to list it; it lists {}", want.hosts());
+            (HttpWant::CAPABILITY, remedy)
+        };
+        CallError::Denied(Denial { capability: capability.to_owned(), attempt, remedy })
     }
+}
+
+/// Whether a host is one of this machine or of the home by how it is written.
+fn names_this_home(host: &Host) -> bool {
+    let ip: IpAddr = match host {
+        Host::Ipv4(ip) => (*ip).into(),
+        Host::Ipv6(ip) => (*ip).into(),
+        Host::Domain(name) => return name == "localhost",
+    };
+    matches!(address::classify(ip), Class::Private | Class::Loopback)
 }
 
 impl Rules for Outbound {
