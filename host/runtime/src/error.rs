@@ -25,6 +25,14 @@ pub enum RuntimeError {
 /// A package can't be run. Each is a sentence for the owner.
 #[derive(Debug, thiserror::Error)]
 pub enum PackageError {
+    /// A copy can't be written.
+    #[error("{path} can't be written: {source}", path = path.display())]
+    Unwritable {
+        /// The path.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
     /// The manifest can't be read.
     #[error("{path} can't be read: {source}", path = path.display())]
     Unreadable {

@@ -569,6 +569,7 @@ async fn read(origin: &Origin) -> Result<Package, PackageError> {
 fn refused(error: &PackageError) -> CallError {
     match error {
         PackageError::Busy { reason } => CallError::Conflict(reason.clone()),
+        error @ PackageError::Unwritable { .. } => CallError::NotStored(error.to_string()),
         error => CallError::Invalid(error.to_string()),
     }
 }

@@ -116,7 +116,7 @@ pub(crate) fn unpack(archive: &Path) -> Result<(Manifest, Vec<File>), PackageErr
 pub(crate) fn write(files: &[File], to: &Path) -> Result<(), PackageError> {
     let failed = |path: &Path| {
         let path = path.to_owned();
-        move |source| PackageError::Unreadable { path, source }
+        move |source| PackageError::Unwritable { path, source }
     };
     fs::DirBuilder::new().recursive(true).mode(0o700).create(to).map_err(failed(to))?;
     for File { name, bytes } in files {

@@ -166,7 +166,7 @@ impl Inner {
         let (source, target) = (from.clone(), staged.clone());
         // What is checked is the copy: what it was made of may change meanwhile.
         let copied = tokio::task::spawn_blocking(move || {
-            delete(&target).map_err(|source| PackageError::Unreadable { path: target.clone(), source })?;
+            delete(&target).map_err(|source| PackageError::Unwritable { path: target.clone(), source })?;
             source.copy(&target)?;
             Origin::Installed(target).read()
         });
