@@ -119,7 +119,7 @@ fn finish(mut child: Child, component: &[u8]) -> Result<Vec<u8>, String> {
         _ if !said.is_empty() => said.to_owned(),
         Some(signal) => format!(
             "the process that compiled it was ended by signal {signal}; it may have wanted more than {} MiB of memory \
-             or {PROCESSOR_TIME} s of processor time",
+             or {PROCESSOR_TIME} s of processor time, or somebody ended it: then `waiter plugin reload` tries again",
             MEMORY >> 20
         ),
         None => format!("the process that compiles it failed ({status})"),
