@@ -31,6 +31,12 @@ const PLACE_BYTES: usize = 64 << 10;
 /// The field in an accepted input's payload that says whether the host itself knew who spoke.
 const ATTESTED: &str = "attested";
 
+/// How often an input is taken again after a crash: it may be what the daemon dies of.
+const MOST_RETURNS: u32 = 2;
+
+/// How many characters of a message are repeated to say which is meant.
+const EXCERPT: usize = 60;
+
 /// How long a notice may take.
 const NOTICE_DEADLINE: Duration = Duration::from_secs(10);
 
@@ -159,6 +165,7 @@ async fn take(
         watcher,
         permit: Some(permit),
         arrived: Instant::now(),
+        alone: false,
         input,
     };
     let command = commands::of(&item.input);
@@ -192,39 +199,81 @@ fn patient(core: &Core, input: &Input) -> bool {
         .is_some_and(|offer| offer.item.meta.iter().any(|(key, value)| key == "merge" && value == "wait"))
 }
 
-/// Queues what the last stop left behind. A command is not carried out so late: whoever gave it has gone on.
-pub(crate) async fn recovered(core: &Core, pending: Vec<PendingInput>) {
+/// Queues what the last stop left behind. A command is not carried out so late: whoever gave it has gone on. What the
+/// daemon died of again and again is closed, and its conversation told.
+pub(crate) async fn recovered(core: &Arc<Core>, pending: Vec<PendingInput>) {
     for pending in pending {
-        let (session, conversation) = (pending.session, pending.conversation);
-        let audience = pending.audience;
-        let attested = pending.payload[ATTESTED] == true;
-        let mut input = match serde_json::from_value::<Input>(pending.payload) {
-            Ok(input) => input,
-            Err(error) => {
-                tracing::error!(input = pending.input_id, %error, "a waiting input in the journal can't be read");
-                continue;
-            }
-        };
-        if !attested {
-            // What the owner took from somebody meanwhile, they do not get back.
-            let speaker = &mut input.principal;
-            let now = bound(core, &speaker.namespace, &speaker.user).unwrap_or(Role::Guest);
-            speaker.role = speaker.role.min(now);
-        }
+        let returned = pending.returned;
+        let Some((input, refusal)) = read_pending(core, pending) else { continue };
         if commands::of(&input).is_some() {
             let payload = json!({ INPUT_ID: input.id, "code": "stopped", "by": "the daemon's stop" });
-            let kind = EventKind::InputRefused;
-            let refused = NewEvent { session, run: None, conversation, kind, audience, payload };
-            if let Err(error) = core.journal.append(refused).await {
+            if let Err(error) = core.journal.append(NewEvent { payload, ..refusal }).await {
                 tracing::error!(input = input.id, %error, "a command of an earlier start is left waiting");
             }
             continue;
         }
+        if returned > MOST_RETURNS {
+            give_up(core, input, refusal, returned).await;
+            continue;
+        }
         let urgent = is_urgent_timer(&input);
-        let item = Queued { input, watcher: None, permit: None, arrived: Instant::now(), patient: false, urgent };
+        let arrived = Instant::now();
+        let alone = returned > 0;
+        let item = Queued { input, watcher: None, permit: None, arrived, patient: false, urgent, alone };
         // The queue is open: the agent has not begun yet.
         let _ = core.queue().push(item);
     }
+}
+
+/// An input that the journal kept, and the event, but for its details, that would refuse it.
+fn read_pending(core: &Core, pending: PendingInput) -> Option<(Input, NewEvent)> {
+    let attested = pending.payload[ATTESTED] == true;
+    let mut input = serde_json::from_value::<Input>(pending.payload)
+        .inspect_err(|error| {
+            tracing::error!(input = pending.input_id, %error, "a waiting input in the journal can't be read");
+        })
+        .ok()?;
+    if !attested {
+        // What the owner took from somebody meanwhile, they do not get back.
+        let speaker = &mut input.principal;
+        let now = bound(core, &speaker.namespace, &speaker.user).unwrap_or(Role::Guest);
+        speaker.role = speaker.role.min(now);
+    }
+    let refusal = NewEvent {
+        session: pending.session,
+        run: None,
+        conversation: pending.conversation,
+        kind: EventKind::InputRefused,
+        audience: pending.audience,
+        payload: Value::Null,
+    };
+    Some((input, refusal))
+}
+
+/// Closes an input with which the daemon stopped too often, and says so where it came from.
+async fn give_up(core: &Arc<Core>, input: Input, refusal: NewEvent, returned: u32) {
+    tracing::error!(input = input.id, returned, "the daemon stopped each time it worked on an input; it is closed");
+    let payload = json!({ INPUT_ID: input.id, "code": "crashed", "returned": returned });
+    // First of all it is recorded: whoever waits to be told must not bring it back.
+    if let Err(error) = core.journal.append(NewEvent { payload, ..refusal }).await {
+        tracing::error!(input = input.id, %error, "an input can't be closed, and is left to the next start");
+        return;
+    }
+    let text = format!(
+        "I stopped unexpectedly {returned} times while I worked on a message of yours, so I leave it: {}",
+        excerpt(input.payload.text())
+    );
+    let told = Arc::clone(core);
+    core.tasks.spawn(async move { tell(&told, &input, "crashed", &text).await });
+}
+
+/// Enough of a text to know which it was.
+fn excerpt(text: &str) -> String {
+    let mut line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() > EXCERPT {
+        line = line.chars().take(EXCERPT).chain(['\u{2026}']).collect();
+    }
+    format!("\"{line}\"")
 }
 
 /// Puts interrupts that a turn did not take before what waits in their conversation.

@@ -34,6 +34,8 @@ pub(crate) struct Queued {
     pub(crate) patient: bool,
     /// May start a turn although all places are taken.
     pub(crate) urgent: bool,
+    /// Has a turn of its own: a crash gave it back, and if it is what the daemon died of, it takes no other along.
+    pub(crate) alone: bool,
 }
 
 /// Inputs of one conversation that one turn takes.
@@ -238,6 +240,7 @@ fn ready_at(items: &VecDeque<Queued>, merge: Duration) -> Instant {
 
 fn is_mergeable(item: &Queued) -> bool {
     item.watcher.is_none()
+        && !item.alone
         && item.input.kind == "message"
         && matches!(&item.input.payload, Payload::Text(text) if commands::parse(text).is_none())
 }
