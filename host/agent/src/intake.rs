@@ -17,9 +17,11 @@ use crate::core::{self, Core};
 use crate::interrupt::is_urgent_timer;
 use crate::lifecycle::{self, Phase};
 use crate::outputs::{self, Route};
+use crate::pairing::{self, Attempt, Verdict};
 use crate::queue::Queued;
 use crate::record::{Record, audience_text};
 use crate::result::{TurnError, TurnResult};
+use crate::rights::{refresh, role_now};
 use crate::watch::Watcher;
 
 /// How long an input waits for a place in a full queue before it is told that the agent is busy.
@@ -68,28 +70,21 @@ pub(crate) fn input(core: &Core, source: &str, attested: Option<Principal>, subm
     }
 }
 
-/// Who speaks: roles come from the owner's bindings only. A plugin that names itself is a plugin.
+/// Who speaks.
 pub(crate) fn principal(core: &Core, source: &str, submission: &Submission) -> Principal {
-    let user = &submission.user;
-    let itself = user.is_empty() || user == source;
     Principal {
         namespace: source.to_owned(),
-        user: user.clone(),
-        role: bound(core, source, user).unwrap_or(if itself { Role::Plugin } else { Role::Guest }),
+        user: submission.user.clone(),
+        role: role_now(&core.bindings, source, &submission.user),
         display_name: submission.display_name.clone(),
     }
-}
-
-/// The role that the owner gave somebody.
-fn bound(core: &Core, namespace: &str, user: &str) -> Option<Role> {
-    core.bindings.role_of(namespace, user).and_then(|role| Role::parse(&role))
 }
 
 /// Journals an input and queues it. Once this has begun it is finished even if the caller goes away. `attested`: the
 /// host itself knows who speaks, without a binding.
 pub(crate) async fn admit(
     core: &Arc<Core>,
-    input: Input,
+    mut input: Input,
     attested: bool,
     platform_id: Option<String>,
     watcher: Option<Watcher>,
@@ -99,11 +94,23 @@ pub(crate) async fn admit(
         return Err(CallError::NotLive);
     }
     let permit = place(core, &input).await?;
+    // Before all else: what is a code is in nothing that is kept.
+    let attempt = core.pairing.look(&mut input);
     let mut payload = serde_json::to_value(&input).map_err(|error| CallError::Invalid(error.to_string()))?;
     payload[ATTESTED] = json!(attested);
     let core = Arc::clone(core);
     let tasks = core.tasks.clone();
-    let task = tasks.spawn(async move { take(&core, input, payload, platform_id, watcher, manner, permit).await });
+    let item = Queued {
+        patient: false,
+        urgent: false,
+        watcher,
+        permit: Some(permit),
+        arrived: Instant::now(),
+        alone: false,
+        attested,
+        input,
+    };
+    let task = tasks.spawn(async move { take(&core, item, payload, platform_id, manner, attempt).await });
     task.await.unwrap_or_else(|_| Err(CallError::Other("the agent broke while it took this".to_owned())))
 }
 
@@ -134,13 +141,13 @@ async fn place(core: &Core, input: &Input) -> Result<OwnedSemaphorePermit, CallE
 
 async fn take(
     core: &Arc<Core>,
-    input: Input,
+    mut item: Queued,
     payload: Value,
     platform_id: Option<String>,
-    watcher: Option<Watcher>,
     manner: Manner,
-    permit: OwnedSemaphorePermit,
+    attempt: Option<Attempt>,
 ) -> Result<Accepted, CallError> {
+    let input = &item.input;
     let conversation = input.conversation.to_string();
     let key = platform_id.as_deref().map(|id| (input.source.as_str(), id));
     let audience = audience_text(&input.audience);
@@ -158,16 +165,15 @@ async fn take(
         Ok(Acceptance::Accepted { .. }) => {}
     }
     let accepted = Accepted { input: input.id.clone(), duplicate: false };
-    let urgent = is_urgent_timer(&input) || (manner == Manner::Interrupts && input.principal.role == Role::Owner);
-    let item = Queued {
-        patient: manner == Manner::Waits && patient(core, &input),
-        urgent,
-        watcher,
-        permit: Some(permit),
-        arrived: Instant::now(),
-        alone: false,
-        input,
-    };
+    let verdict = attempt.map_or(Verdict::Pass, |attempt| core.pairing.judge(attempt, input, item.attested));
+    if verdict != Verdict::Pass {
+        let inner = Arc::clone(core);
+        core.tasks.spawn(Box::pin(async move { pairing::run(&inner, item, verdict).await }));
+        return Ok(accepted);
+    }
+    item.urgent = is_urgent_timer(input) || (manner == Manner::Interrupts && input.principal.role == Role::Owner);
+    item.patient = manner == Manner::Waits && patient(core, input);
+    item.arrived = Instant::now();
     let command = commands::of(&item.input);
     if command.is_some_and(|command| command != Command::New) {
         // These do not wait for the turn that runs: they are about it.
@@ -204,8 +210,9 @@ fn patient(core: &Core, input: &Input) -> bool {
 pub(crate) async fn recovered(core: &Arc<Core>, pending: Vec<PendingInput>) {
     for pending in pending {
         let returned = pending.returned;
-        let Some((input, refusal)) = read_pending(core, pending) else { continue };
-        if commands::of(&input).is_some() {
+        let attested = pending.payload[ATTESTED] == true;
+        let Some((input, refusal)) = read_pending(core, pending, attested) else { continue };
+        if commands::of(&input).is_some() || pairing::was_code(&input) {
             let payload = json!({ INPUT_ID: input.id, "code": "stopped", "by": "the daemon's stop" });
             if let Err(error) = core.journal.append(NewEvent { payload, ..refusal }).await {
                 tracing::error!(input = input.id, %error, "a command of an earlier start is left waiting");
@@ -219,25 +226,21 @@ pub(crate) async fn recovered(core: &Arc<Core>, pending: Vec<PendingInput>) {
         let urgent = is_urgent_timer(&input);
         let arrived = Instant::now();
         let alone = returned > 0;
-        let item = Queued { input, watcher: None, permit: None, arrived, patient: false, urgent, alone };
+        let item = Queued { input, watcher: None, permit: None, arrived, patient: false, urgent, alone, attested };
         // The queue is open: the agent has not begun yet.
         let _ = core.queue().push(item);
     }
 }
 
 /// An input that the journal kept, and the event, but for its details, that would refuse it.
-fn read_pending(core: &Core, pending: PendingInput) -> Option<(Input, NewEvent)> {
-    let attested = pending.payload[ATTESTED] == true;
+fn read_pending(core: &Core, pending: PendingInput, attested: bool) -> Option<(Input, NewEvent)> {
     let mut input = serde_json::from_value::<Input>(pending.payload)
         .inspect_err(|error| {
             tracing::error!(input = pending.input_id, %error, "a waiting input in the journal can't be read");
         })
         .ok()?;
     if !attested {
-        // What the owner took from somebody meanwhile, they do not get back.
-        let speaker = &mut input.principal;
-        let now = bound(core, &speaker.namespace, &speaker.user).unwrap_or(Role::Guest);
-        speaker.role = speaker.role.min(now);
+        refresh(&core.bindings, &mut input.principal);
     }
     let refusal = NewEvent {
         session: pending.session,

@@ -36,6 +36,8 @@ pub(crate) struct Queued {
     pub(crate) urgent: bool,
     /// Has a turn of its own: a crash gave it back, and if it is what the daemon died of, it takes no other along.
     pub(crate) alone: bool,
+    /// The host itself knows who speaks, without a binding.
+    pub(crate) attested: bool,
 }
 
 /// Inputs of one conversation that one turn takes.
@@ -254,6 +256,7 @@ fn merges(last: &Queued, next: &Queued, merge: Duration) -> bool {
         && a.principal.namespace == b.principal.namespace
         && a.principal.user == b.principal.user
         && a.principal.role == b.principal.role
+        && last.attested == next.attested
         // Two terminals of one person each get their own answer; a channel that waits for more knows its ways.
         && (last.patient || a.reply_route == b.reply_route)
         && apart <= merge

@@ -10,6 +10,7 @@ mod home;
 mod interrupts;
 mod limits;
 mod outputs;
+mod pairing;
 mod queue;
 mod records;
 mod stages;
