@@ -11,6 +11,7 @@ mod offers;
 mod owner;
 mod paths;
 mod plugins;
+mod questions;
 mod relay;
 mod runs;
 mod settings;
@@ -87,6 +88,8 @@ fn operations() -> Vec<UtoipaMethodRouter<Shared>> {
         routes!(owner::pair, owner::status),
         routes!(bindings::list, bindings::bind),
         routes!(bindings::unbind),
+        routes!(questions::list),
+        routes!(questions::answer),
     ]
 }
 

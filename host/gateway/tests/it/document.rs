@@ -223,7 +223,11 @@ fn requests(run: &str) -> Vec<Asked> {
         (get.clone(), "/owner/pair?wait=61", none(), "", 422),
         (post.clone(), "/bindings", none(), r#"{"channel":"qq","user":"1","role":"member"}"#, 200),
         (post.clone(), "/bindings", none(), r#"{"channel":"qq","user":"1","role":"king"}"#, 422),
-        (get, "/bindings", none(), "", 200),
+        (get.clone(), "/bindings", none(), "", 200),
+        (get, "/questions", none(), "", 200),
+        (post.clone(), "/questions/{id}", id("3"), r#"{"allow":true}"#, 200),
+        (post.clone(), "/questions/{id}", id("4"), r#"{"allow":false}"#, 404),
+        (post.clone(), "/questions/{id}", id("three"), r#"{"allow":false}"#, 400),
         (delete.clone(), "/bindings/{channel}/{user}", account("1"), "", 200),
         (delete, "/bindings/{channel}/{user}", account("1"), "", 404),
     ];
