@@ -54,7 +54,7 @@ impl Policies {
     /// of two that are alike the stricter.
     pub(crate) fn of(&self, tool: &str) -> Option<Policy> {
         let fits = |name: &str| match name.strip_suffix('*') {
-            Some(beginning) => tool.starts_with(beginning).then(|| name.len()),
+            Some(beginning) => tool.starts_with(beginning).then_some(name.len()),
             None => (name == tool).then_some(usize::MAX),
         };
         let strictness = |policy: Policy| match policy {
