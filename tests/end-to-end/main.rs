@@ -22,6 +22,7 @@ mod plugins;
 mod projects;
 mod qq;
 mod refusals;
+mod rights;
 mod secrets;
 mod signals;
 mod stages;

@@ -79,6 +79,12 @@ pub enum Command {
         #[command(subcommand)]
         command: Option<Settings>,
     },
+    /// Say which accounts are yours, and whose of the house others are
+    Owner {
+        /// What to do [default: list]
+        #[command(subcommand)]
+        command: Option<Owner>,
+    },
     /// Show what happened
     Runs {
         /// What to do [default: list]
@@ -336,6 +342,36 @@ pub enum Settings {
         /// Only tell what would change
         #[arg(long)]
         dry_run: bool,
+    },
+}
+
+/// About who is who.
+#[derive(Debug, Subcommand)]
+pub enum Owner {
+    /// Make an account of a channel yours: prints a code to send to the agent from it
+    Pair {
+        /// Do not wait for the code to be sent
+        #[arg(long)]
+        no_wait: bool,
+    },
+    /// List the accounts that have a role
+    List,
+    /// Give an account a role
+    Bind {
+        /// The channel, such as `qq`
+        channel: String,
+        /// The account there
+        user: String,
+        /// What it is to be
+        #[arg(value_parser = ["owner", "member", "guest"])]
+        role: String,
+    },
+    /// Take an account's role away: it is a guest then
+    Unbind {
+        /// The channel, such as `qq`
+        channel: String,
+        /// The account there
+        user: String,
     },
 }
 

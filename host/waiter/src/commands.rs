@@ -9,21 +9,23 @@ use jiff::tz::TimeZone;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::args::{Adapter, Agent, Args, Command, Key, Language, NewSource, Plugin, Runs, Settings, Source, Tools};
+use crate::args::{
+    Adapter, Agent, Args, Command, Key, Language, NewSource, Owner, Plugin, Runs, Settings, Source, Tools,
+};
 use crate::client::{Client, part, read};
 use crate::failure::Failure;
 use crate::plain::{plain, plain_json};
 use crate::{chat, complain, file, pack, print, show, signing, stdin, templates};
 
-const FAILED: u8 = 1;
+pub(crate) const FAILED: u8 = 1;
 
 /// The largest recorded answer that the daemon takes, in bytes.
 const LARGEST_RECORDING: u64 = 64 << 20;
 
 /// Where the answers go.
-struct Desk {
-    client: Client,
-    json: bool,
+pub(crate) struct Desk {
+    pub(crate) client: Client,
+    pub(crate) json: bool,
 }
 
 pub(crate) async fn run(args: Args) -> Result<u8, Failure> {
@@ -52,6 +54,7 @@ pub(crate) async fn run(args: Args) -> Result<u8, Failure> {
             desk.try_adapter(&adapter, file, chunk).await
         }
         Command::Settings { command } => desk.settings(command.unwrap_or(Settings::List { prefix: None })).await,
+        Command::Owner { command } => desk.owner(command.unwrap_or(Owner::List)).await,
         Command::Runs { command } => {
             let usual = Runs::List { limit: 20, before: None };
             desk.runs(command.unwrap_or(usual)).await
@@ -80,7 +83,11 @@ struct TurnError {
 
 impl Desk {
     /// Shows an answer, as it came or for people.
-    fn answer(&self, answer: &str, show: impl FnOnce(&str) -> Result<String, Failure>) -> Result<u8, Failure> {
+    pub(crate) fn answer(
+        &self,
+        answer: &str,
+        show: impl FnOnce(&str) -> Result<String, Failure>,
+    ) -> Result<u8, Failure> {
         if self.json {
             print(&plain_json(answer))?;
         } else {

@@ -2,11 +2,13 @@
 
 mod adapters;
 mod agent;
+mod bindings;
 mod channel;
 mod chat;
 mod events;
 mod metrics;
 mod offers;
+mod owner;
 mod paths;
 mod plugins;
 mod relay;
@@ -82,6 +84,9 @@ fn operations() -> Vec<UtoipaMethodRouter<Shared>> {
         routes!(sources::use_first),
         routes!(sources::test),
         routes!(adapters::try_recording),
+        routes!(owner::pair, owner::status),
+        routes!(bindings::list, bindings::bind),
+        routes!(bindings::unbind),
     ]
 }
 

@@ -7,7 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use homeagent_agent::{ActiveRun, AgentStatus, Ask, Asked, Phase, ToolListing, TurnError, TurnEvent, TurnResult};
+use homeagent_agent::{
+    ActiveRun, AgentStatus, Ask, Asked, PairingCode, PairingState, PairingStatus, Phase, ToolListing, TurnError,
+    TurnEvent, TurnResult,
+};
 use homeagent_gateway::{Change, Keeper, Live, LoggedProblem, Monitor, Turns};
 use homeagent_types::model::{
     AdapterDescriptor, Failure, FinishReason, Framing, HttpRequest, HttpResponse, KeyPlacement, ModelDelta,
@@ -193,6 +196,21 @@ impl Turns for FakeTurns {
                 Ok(ToolOutput::text("done"))
             }
             _ => Err(CallError::NotFound(format!("there is no tool \"{name}\""))),
+        }
+    }
+
+    fn pair(&self) -> Result<PairingCode, CallError> {
+        Ok(PairingCode { id: "pairing-1".into(), code: "AB23CD45".into(), expires_at: 1_700_000_000_000 })
+    }
+
+    async fn pairing(&self, _: Duration) -> PairingStatus {
+        PairingStatus {
+            id: "pairing-1".into(),
+            state: PairingState::Paired,
+            channel: Some("qq".into()),
+            user: Some("10001".into()),
+            name: Some("Ada\u{1b}[2J".into()),
+            reason: None,
         }
     }
 }
