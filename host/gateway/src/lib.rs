@@ -19,6 +19,7 @@ mod routes;
 mod serve;
 mod socket;
 mod token;
+mod trial;
 
 use std::io;
 use std::net::SocketAddr;

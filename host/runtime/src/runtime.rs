@@ -3,6 +3,7 @@
 mod admin;
 mod folders;
 mod install;
+mod trial;
 mod watch;
 
 use std::borrow::Cow;
@@ -459,8 +460,6 @@ impl Inner {
 
     /// What generations are made with: those of the slot's own that have to outlive them, when there is a slot.
     fn seat(&self, name: &str, slot: Option<&Slot>) -> (Seat, mpsc::Sender<Job>) {
-        let queue = usize::try_from(self.services.number("core.plugin.queue", 256)).unwrap_or(256).max(1);
-        let (jobs, jobs_rx) = mpsc::channel(queue);
         let core = slot.map_or_else(
             || {
                 let grants = GrantTable::new(name.to_owned(), self.services.grants.clone());
@@ -468,9 +467,21 @@ impl Inner {
             },
             |slot| Arc::clone(&slot.core),
         );
+        self.seat_of(core, Arc::clone(&self.services))
+    }
+
+    /// The same for a channel that is tried.
+    fn trial_seat(&self, name: &str, services: Arc<Services>) -> (Seat, mpsc::Sender<Job>) {
+        let grants = GrantTable::for_trial(name.to_owned(), services.grants.clone(), &crate::trial::CAPABILITIES);
+        self.seat_of(Arc::new(SlotCore::new(name.to_owned(), grants, &services)), services)
+    }
+
+    fn seat_of(&self, core: Arc<SlotCore>, services: Arc<Services>) -> (Seat, mpsc::Sender<Job>) {
+        let queue = usize::try_from(self.services.number("core.plugin.queue", 256)).unwrap_or(256).max(1);
+        let (jobs, jobs_rx) = mpsc::channel(queue);
         let seat = Seat {
             engine: self.engine.clone(),
-            services: Arc::clone(&self.services),
+            services,
             core,
             jobs: Arc::new(tokio::sync::Mutex::new(jobs_rx)),
             guests: self.guests.handle(),

@@ -12,7 +12,9 @@ use crate::model::{
     StreamEvent,
 };
 use crate::stage::{Patch, StageContext};
-use crate::{Accepted, CallError, Cause, Offers, Output, OutputDelta, Principal, Receipt, Submission, ToolOutput};
+use crate::{
+    Accepted, CallError, Cause, Offers, Output, OutputDelta, Principal, Receipt, Recording, Submission, ToolOutput,
+};
 
 /// The live plugins, as the agent sees them. Implemented by the runtime.
 #[async_trait]
@@ -333,6 +335,15 @@ pub trait PluginAdmin: Send + Sync {
 
     /// Gives a plugin a capability.
     async fn grant(&self, name: &str, capability: &str) -> Result<(), CallError>;
+
+    /// Plays recordings to a channel, each on an instance of its own, which nobody else talks to, and tells the inputs that
+    /// the channel made of each. `folder` is where its package lies, if it is not the one of that name that the daemon has.
+    async fn try_channel(
+        &self,
+        name: &str,
+        folder: Option<&Path>,
+        recordings: Vec<Recording>,
+    ) -> Result<Vec<Result<Vec<Submission>, CallError>>, CallError>;
 
     /// Takes a capability from a plugin; effective at its next call.
     async fn revoke(&self, name: &str, capability: &str) -> Result<(), CallError>;

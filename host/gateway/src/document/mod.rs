@@ -43,6 +43,7 @@ const TOKEN: &str = "token";
         (name = "settings", description = "The settings; secrets go in and never come out"),
         (name = "sources", description = "The endpoints of models, in the order in which they are tried"),
         (name = "adapters", description = "What speaks the vendors' protocols"),
+        (name = "channels", description = "What carries people's messages"),
     )
 )]
 struct Frame;

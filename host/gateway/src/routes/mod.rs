@@ -3,6 +3,7 @@
 mod adapters;
 mod agent;
 mod channel;
+mod channels;
 mod chat;
 mod events;
 mod metrics;
@@ -82,6 +83,7 @@ fn operations() -> Vec<UtoipaMethodRouter<Shared>> {
         routes!(sources::use_first),
         routes!(sources::test),
         routes!(adapters::try_recording),
+        routes!(channels::try_recording),
     ]
 }
 

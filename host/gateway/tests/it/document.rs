@@ -217,6 +217,9 @@ fn requests(run: &str) -> Vec<Asked> {
         (delete, "/sources/{name}", name("main"), "", 404),
         (post.clone(), "/adapters/{name}/try", name("parrot"), "data: one\n\n", 200),
         (post.clone(), "/adapters/{name}/try", name("none"), "", 404),
+        (post.clone(), "/channels/{name}/try", name("qq"), r#"[{"name":"a","frame":{},"want":{}}]"#, 200),
+        (post.clone(), "/channels/{name}/try", name("none"), "{}", 404),
+        (post.clone(), "/channels/{name}/try", name("qq"), "7", 422),
     ];
     for path in ["/plugins/{name}/reload", "/plugins/{name}/load", "/plugins/{name}/unload"] {
         all.push((post.clone(), path, name("calc"), "", 200));

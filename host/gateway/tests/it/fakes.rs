@@ -17,7 +17,10 @@ use homeagent_types::ports::{
     AdapterSession, Adapters, CapabilityStatus, Connection, Frame, Haste, Listeners, PluginAdmin, PluginFolder,
     PluginFolders, PluginStatus, Removed, ToPeer, WebSocketPath,
 };
-use homeagent_types::{CallError, Cause, Denial, Effect, Meta, Principal, Role, Shown, ToolDefinition, ToolOutput};
+use homeagent_types::{
+    CallError, Cause, Denial, Effect, Meta, Payload, Peer, Principal, Recording, Role, Shown, Submission,
+    ToolDefinition, ToolOutput,
+};
 use tokio::sync::{Notify, broadcast, mpsc, oneshot};
 
 /// Keeps an agent that stops and starts at once.
@@ -249,10 +252,14 @@ fn partly() -> CapabilityStatus {
 impl FakePlugins {
     fn note(&self, what: String, name: &str) -> Result<PluginStatus, CallError> {
         self.done.lock().unwrap().push(what);
-        match name {
-            "calc" | "qq" => Ok(plugin(name)),
-            _ => Err(CallError::NotFound(format!("there is no plugin \"{name}\""))),
-        }
+        plugin_named(name)
+    }
+}
+
+fn plugin_named(name: &str) -> Result<PluginStatus, CallError> {
+    match name {
+        "calc" | "qq" => Ok(plugin(name)),
+        _ => Err(CallError::NotFound(format!("there is no plugin \"{name}\""))),
     }
 }
 
@@ -305,6 +312,29 @@ impl PluginAdmin for FakePlugins {
 
     async fn grant(&self, name: &str, capability: &str) -> Result<(), CallError> {
         self.note(format!("grant {name} {capability}"), name).map(drop)
+    }
+
+    async fn try_channel(
+        &self,
+        name: &str,
+        _: Option<&Path>,
+        recordings: Vec<Recording>,
+    ) -> Result<Vec<Result<Vec<Submission>, CallError>>, CallError> {
+        plugin_named(name)?;
+        let input = |frame: &Frame| Submission {
+            platform_id: None,
+            peer: Peer::Person("1".into()),
+            user: "1".into(),
+            display_name: None,
+            connection: None,
+            kind: "message".into(),
+            payload: Payload::Text(format!("{frame:?}")),
+            media: Vec::new(),
+            reply_route: None,
+            received_at: None,
+            meta: Vec::new(),
+        };
+        Ok(recordings.into_iter().map(|it| Ok(it.frames.iter().map(input).collect())).collect())
     }
 
     async fn revoke(&self, name: &str, capability: &str) -> Result<(), CallError> {
