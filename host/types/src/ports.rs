@@ -1,6 +1,7 @@
 //! The traits at which the parts of the host meet.
 
 use std::path::Path;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -179,6 +180,20 @@ pub struct WebSocketPath {
     pub token: Option<String>,
     /// Sub-protocols that the plugin speaks, the preferred first.
     pub protocols: Vec<String>,
+    /// The key of the setting that holds an address of its own, where it has one.
+    pub address: Option<String>,
+}
+
+/// What came of an address of a plugin's own.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, ToSchema)]
+pub struct OwnAddress {
+    /// The setting that holds it.
+    pub setting: String,
+    /// The address that is listened on, with the port that the system chose where that is left to it; none where nobody
+    /// listens.
+    pub bound: Option<String>,
+    /// Why nobody listens.
+    pub problem: Option<String>,
 }
 
 /// The listeners that slots asked the host to hold. Implemented by the runtime.
@@ -186,6 +201,15 @@ pub struct WebSocketPath {
 pub trait Listeners: Send + Sync {
     /// Who serves this WebSocket path, if anybody does.
     fn websocket(&self, path: &str) -> Option<WebSocketPath>;
+
+    /// The plugins that may serve paths at addresses of their own, each with the key of the setting that holds one.
+    fn own_addresses(&self) -> Vec<(String, String)>;
+
+    /// Notes what came of all plugins' own addresses, for their status.
+    fn note_addresses(&self, addresses: std::collections::BTreeMap<String, Vec<OwnAddress>>);
+
+    /// Comes when what plugins serve may be something else than at the call of this. Keeps nothing of the plugins.
+    fn changed(&self) -> Pin<Box<dyn Future<Output = ()> + Send>>;
 
     /// Opens a connection on the listener of this name. `attested` is whom the connection vouches for. Fails with
     /// `not-found` when no plugin holds the listener.
@@ -237,6 +261,9 @@ pub struct PluginStatus {
     pub capabilities: Vec<CapabilityStatus>,
     /// Names of the tools it offers.
     pub tools: Vec<String>,
+    /// Addresses of its own, apart from the daemon's, at which paths of it are served.
+    #[serde(default)]
+    pub addresses: Vec<OwnAddress>,
 }
 
 /// A capability that a package asks for.

@@ -87,6 +87,11 @@ fn operations() -> Vec<UtoipaMethodRouter<Shared>> {
     ]
 }
 
+/// What is served at an address of a plugin's own: its paths.
+pub(crate) fn paths_of_plugins(core: &Shared) -> Router {
+    finish(Router::new().fallback(paths::serve), core)
+}
+
 fn finish(router: Router<Shared>, core: &Shared) -> Router {
     router
         .method_not_allowed_fallback(wrong_method)

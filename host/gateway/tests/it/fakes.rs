@@ -1,6 +1,8 @@
 //! Stand-ins for the parts behind the gateway. The client's tests use them too.
 
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,8 +16,8 @@ use homeagent_types::model::{
     ModelRequest, Rehearsed, StreamEvent, ToolCallDelta, Usage,
 };
 use homeagent_types::ports::{
-    AdapterSession, Adapters, CapabilityStatus, Connection, Frame, Haste, Listeners, PluginAdmin, PluginFolder,
-    PluginFolders, PluginStatus, Removed, ToPeer, WebSocketPath,
+    AdapterSession, Adapters, CapabilityStatus, Connection, Frame, Haste, Listeners, OwnAddress, PluginAdmin,
+    PluginFolder, PluginFolders, PluginStatus, Removed, ToPeer, WebSocketPath,
 };
 use homeagent_types::{
     CallError, Cause, Denial, Effect, Meta, Payload, Peer, Principal, Recording, Role, Shown, Submission,
@@ -227,6 +229,7 @@ fn plugin(name: &str) -> PluginStatus {
         missing: if live { Vec::new() } else { vec!["http".into(), "listen".into()] },
         capabilities: if live { Vec::new() } else { vec![partly(), capability("listen", "missing")] },
         tools: if live { vec!["calc".into()] } else { Vec::new() },
+        addresses: Vec::new(),
     }
 }
 
@@ -454,6 +457,16 @@ impl FakeListeners {
 impl Listeners for FakeListeners {
     fn websocket(&self, _path: &str) -> Option<WebSocketPath> {
         None
+    }
+
+    fn own_addresses(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
+    fn note_addresses(&self, _: BTreeMap<String, Vec<OwnAddress>>) {}
+
+    fn changed(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        Box::pin(std::future::pending())
     }
 
     async fn connect(
