@@ -688,7 +688,7 @@ impl Listeners for Runtime {
         Box::pin(async move {
             // Where there are no plugins any more, nothing changes.
             if changes.changed().await.is_err() {
-                std::future::pending().await
+                std::future::pending::<()>().await;
             }
         })
     }
