@@ -71,8 +71,8 @@ pub(crate) fn narrow(capability: &str, asked: &Details, granted: &Details) -> Op
     }
 }
 
-/// Fails where the details name a secret that is no secret setting of the package's own.
-pub(crate) fn check_secrets(
+/// Fails where the details name a setting that is none of the package's own, or of another type.
+pub(crate) fn check_settings(
     plugin: &str,
     wants: &BTreeMap<String, toml::Table>,
     settings: &[Declaration],
@@ -86,13 +86,17 @@ pub(crate) fn check_secrets(
     let Some(listen) = wants.get(Listen::CAPABILITY).and_then(|table| table.clone().try_into::<Listen>().ok()) else {
         return Ok(());
     };
-    for (listener, token) in listen.websocket.iter().filter_map(|(name, it)| Some((name, it.token.as_ref()?))) {
-        let key = format!("{prefix}{token}");
-        if !settings.iter().any(|setting| setting.key == key && setting.kind == Kind::Secret) {
-            return Err(format!(
-                "[wants.listen]: websocket.{listener}: token = {token:?} has to be the name of a setting with the type \
-                 secret, [settings.{token}]"
-            ));
+    for (listener, it) in &listen.websocket {
+        let named = [("token", &it.token, Kind::Secret, "secret"), ("address", &it.address, Kind::Text, "text")];
+        for (what, name, kind, kind_name) in named {
+            let Some(name) = name else { continue };
+            let key = format!("{prefix}{name}");
+            if !settings.iter().any(|setting| setting.key == key && setting.kind == kind) {
+                return Err(format!(
+                    "[wants.listen]: websocket.{listener}: {what} = {name:?} has to be the name of a setting with the \
+                     type {kind_name}, [settings.{name}]"
+                ));
+            }
         }
     }
     Ok(())
