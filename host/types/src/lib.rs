@@ -3,6 +3,7 @@
 //! These types mirror the contract in `wit/` and the design's words; they know no engine, no database and no network.
 //! The parts of the host meet at the traits in [`ports`].
 
+mod base64_bytes;
 pub mod channel;
 pub mod error;
 pub mod input;
