@@ -171,7 +171,7 @@ impl Manifest {
         }
         let settings = raw.settings.into_iter().map(|(key, table)| declaration(&raw.plugin.name, &key, table));
         let settings: Vec<Declaration> = settings.collect::<Result<_, _>>().map_err(refuse)?;
-        wants::check_secrets(&raw.plugin.name, &raw.wants, &settings).map_err(refuse)?;
+        wants::check_settings(&raw.plugin.name, &raw.wants, &settings).map_err(refuse)?;
         Ok(Self {
             name: raw.plugin.name,
             version: raw.plugin.version,
