@@ -10,7 +10,7 @@ use homeagent_types::CallError;
 use homeagent_types::ports::CapabilityStatus;
 use serde_json::Value;
 
-use crate::wants::{Details, Want, narrow};
+use crate::wants::{Details, Want, narrow, owners_settings};
 
 /// Whose a package is. A grant is given to it, and holds for no package of that name by somebody else.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -155,6 +155,12 @@ impl GrantTable {
     pub(crate) fn asked<W: Want>(&self) -> Option<W> {
         let asked = self.asked.read().unwrap_or_else(PoisonError::into_inner);
         serde_json::from_value(Value::Object(asked.wants.get(W::CAPABILITY)?.clone())).ok()
+    }
+
+    /// Settings of the package that say where it may go.
+    pub(crate) fn owners_settings(&self) -> Vec<String> {
+        let asked = self.asked.read().unwrap_or_else(PoisonError::into_inner);
+        owners_settings(|capability| asked.wants.get(capability).cloned())
     }
 
     fn share<'a>(&self, capability: &str, details: &'a Details, author: &Author) -> Share<'a> {

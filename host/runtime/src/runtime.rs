@@ -34,6 +34,7 @@ use crate::cache::CodeCache;
 use crate::compiler::Compiler;
 use crate::engine::ComponentEngine;
 use crate::grants::GrantTable;
+use crate::host::own_cause;
 use crate::instance::{self, InstanceState};
 use crate::local::Local;
 use crate::manifest::{CAPABILITIES, Code, Manifest, is_capability};
@@ -53,6 +54,8 @@ use crate::{PackageError, RuntimeError};
 const WATCH: Duration = Duration::from_millis(50);
 /// How long a final text waits for its pieces to be shown first.
 const SHOWN_FIRST: Duration = Duration::from_secs(2);
+/// How long a plugin may take over a changed setting, in milliseconds.
+const SETTING_MS: u64 = 30_000;
 
 /// The state of a package that can't be loaded.
 const REFUSED: &str = "refused";
@@ -166,6 +169,7 @@ impl Runtime {
             guests,
         });
         tokio::spawn(watch(Arc::downgrade(&inner)));
+        tokio::spawn(tell_of_settings(inner.services.settings.subscribe(), Arc::downgrade(&inner)));
         let told = Arc::downgrade(&inner);
         tokio::spawn(timers.keep(move || told.upgrade().map(|inner| inner.told_of_timers())));
         tokio::task::spawn_blocking(move || process::end_those_of(&parts.home));
@@ -255,6 +259,30 @@ async fn watch(inner: Weak<Inner>) {
         let Some(inner) = inner.upgrade() else { return };
         for slot in inner.slots.read().unwrap_or_else(PoisonError::into_inner).values() {
             slot.watch();
+        }
+    }
+}
+
+/// Publishes which settings of plugins change, as `setting.<key>`.
+async fn tell_of_settings(mut changes: broadcast::Receiver<Arc<str>>, inner: Weak<Inner>) {
+    loop {
+        let key = match changes.recv().await {
+            Ok(key) => key,
+            // A plugin reads all of its settings anew when it is told of one.
+            Err(broadcast::error::RecvError::Lagged(_)) => continue,
+            Err(broadcast::error::RecvError::Closed) => return,
+        };
+        let Some(inner) = inner.upgrade() else { return };
+        let Some(plugin) = key.strip_prefix("plugin.").and_then(|rest| rest.split('.').next()) else { continue };
+        if let Some(slot) = inner.slot(plugin) {
+            inner.services.bus.publish(&Event {
+                topic: format!("setting.{key}"),
+                payload: serde_json::json!({ "key": *key }).to_string(),
+                source: "host".to_owned(),
+                at: homeagent_types::now(),
+                // It comes from the owner, so the plugin is not in its chain yet.
+                cause: Cause { chain: Vec::new(), ..own_cause(&slot.core, SETTING_MS) },
+            });
         }
     }
 }

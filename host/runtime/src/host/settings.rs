@@ -18,6 +18,11 @@ impl settings::Host for &mut InstanceState {
         if self.services.settings.entry(&full).is_ok_and(|entry| entry.declaration.kind == Kind::Secret) {
             return Err(CallError::Invalid(format!("{key} is a secret, which the owner alone sets")).into());
         }
+        if self.slot.grants.owners_settings().contains(&key) {
+            return Err(
+                CallError::Invalid(format!("{key} says where the plugin may go, which the owner alone sets")).into()
+            );
+        }
         let value: serde_json::Value = serde_json::from_str(&value)
             .map_err(|error| CallError::Invalid(format!("the value is not JSON: {error}")))?;
         self.services.settings.set(&full, value).map_err(|error| CallError::Invalid(error.to_string()))?;
