@@ -10,8 +10,9 @@ use tokio::process::Command;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{WebSocketStream, client_async};
 
+use crate::chat::Chat;
 use crate::daemon::{Daemon, waiter, with_vendor_and, within};
-use crate::vendor::Vendor;
+use crate::vendor::{Reply, Vendor};
 
 /// A platform's side of the channel `lobby`.
 struct Lobby(WebSocketStream<TcpStream>);
@@ -87,4 +88,83 @@ async fn who_sends_the_code_that_the_terminal_shows_is_the_owner() {
     daemon.waiter(&["owner", "unbind", "lobby", "ada"]).await.ok();
     lobby.say(&json!({ "user": "ada", "text": "/status" })).await;
     assert_eq!(lobby.text_to("ada").await, "/status needs the role member.", "it counts at once");
+}
+
+#[tokio::test]
+async fn what_a_group_wants_done_waits_for_the_owners_word_in_private() {
+    let (daemon, vendor, mut lobby) = with_lobby().await;
+    daemon.waiter(&["owner", "bind", "lobby", "ada", "owner"]).await.ok();
+    vendor.script([Reply::calls(&[("ring", "{}")]), Reply::text("it rang")]);
+    lobby.say(&json!({ "user": "ada", "group": "family", "text": "ring it" })).await;
+    let question = lobby.text_to("ada").await;
+    assert!(question.contains("may I run the tool ring") && question.contains("lobby:group/family"), "{question}");
+    let waiting = daemon.waiter_json(&["questions"]).await;
+    assert_eq!((&waiting[0]["tool"], &waiting[0]["asked_in"]), (&json!("ring"), &json!("lobby:ada")));
+    // Somebody else's word, and the owner's own where others are, are none.
+    vendor.always("what?");
+    lobby.say(&json!({ "user": "eve", "text": "yes" })).await;
+    // The script's last answer goes to whoever asks first.
+    assert_eq!(lobby.text_to("eve").await, "it rang");
+    lobby.say(&json!({ "user": "ada", "text": "yes" })).await;
+    let mut told = vec![lobby.told().await, lobby.told().await, lobby.told().await];
+    told.sort_by_key(ToString::to_string);
+    assert_eq!(
+        told,
+        [
+            json!({ "rings": true }),
+            json!({ "text": "Question 1: ring runs.", "to": "ada" }),
+            json!({ "text": "what?", "to": "group/family" }),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_tool_that_the_owner_wants_to_be_asked_about_waits_for_waiter() {
+    let (daemon, vendor, mut lobby) = with_lobby().await;
+    daemon.waiter(&["settings", "set", "core.tools.policy", "ring=ask"]).await.ok();
+    vendor.script([
+        Reply::calls(&[("ring", "{}")]),
+        Reply::text("it rang"),
+        Reply::calls(&[("ring", "{}")]),
+        Reply::text("it did not"),
+    ]);
+    for (word, reply) in [("allow", "it rang"), ("deny", "it did not")] {
+        let answering = async {
+            let question = loop {
+                let waiting = daemon.waiter_json(&["questions", "list"]).await;
+                if let Some(question) = waiting.as_array().and_then(|all| all.first()) {
+                    break question.clone();
+                }
+            };
+            assert_eq!(question["conversation"], "api:owner", "{question}");
+            daemon.waiter(&["questions", word, &question["id"].to_string()]).await.ok()
+        };
+        let send = ["send", "ring it"];
+        let (said, answered) = tokio::join!(daemon.waiter(&send), within("the question", answering));
+        assert_eq!(said.ok(), reply);
+        assert_eq!(answered, if word == "allow" { "ring runs" } else { "ring does not run" });
+    }
+    assert_eq!(lobby.told().await, json!({ "rings": true }));
+    let results = vendor.asked_so_far().pop().expect("the last question").tool_results();
+    assert!(results.last().is_some_and(|result| result.contains("said no")), "{results:?}");
+    // Nothing rings for the second time: what is said next is told next.
+    lobby.say(&json!({ "user": "eve", "text": "/status" })).await;
+    assert_eq!(lobby.text_to("eve").await, "/status needs the role member.");
+}
+
+#[tokio::test]
+async fn who_chats_at_the_terminal_is_asked_and_answers_there() {
+    let (daemon, vendor, mut lobby) = with_lobby().await;
+    daemon.waiter(&["settings", "set", "core.tools.policy", "ring=ask"]).await.ok();
+    vendor.script([Reply::calls(&[("ring", "{}")]), Reply::text("it rang")]);
+    let mut chat = Chat::open(&daemon).await;
+    chat.say("ring it").await;
+    let (notice, _) = chat.until("notice").await;
+    assert_eq!(notice["code"], "question", "{notice}");
+    assert!(notice["text"].as_str().is_some_and(|text| text.contains("may I run the tool ring")), "{notice}");
+    chat.send(&json!({ "type": "interrupt", "text": "yes" })).await;
+    let (reply, before) = chat.until("reply").await;
+    assert_eq!(reply["text"], "it rang", "{before:?}");
+    assert_eq!(lobby.told().await, json!({ "rings": true }));
+    assert_eq!(vendor.asked_so_far().len(), 2, "the word is nothing that the model is told");
 }

@@ -21,7 +21,9 @@ use crate::intake::{self, Manner};
 use crate::interrupt::Stop;
 use crate::lifecycle::{self, Phase};
 use crate::pairing::{PairingCode, PairingStatus};
+use crate::policy::Policies;
 use crate::prompt::Persona;
+use crate::questions::{Answer, Question};
 use crate::result::TurnEvent;
 use crate::scheduler;
 use crate::snapshot;
@@ -224,7 +226,18 @@ impl Agent {
 
     /// The tools that a turn with these rights has, sorted by name.
     pub fn tools(&self, role: Role) -> Vec<ToolListing> {
-        ToolSet::assemble(&self.core.plugins.offers(), None).listing(role)
+        let policies = Policies::read(&self.core.settings).unwrap_or_default();
+        ToolSet::assemble(&self.core.plugins.offers(), None).listing(role, &policies)
+    }
+
+    /// The questions that wait for the owner, the oldest first.
+    pub fn questions(&self) -> Vec<Question> {
+        self.core.questions.list()
+    }
+
+    /// Answers a question in the owner's name; `None` where it does not wait any more.
+    pub fn answer(&self, id: u64, allow: bool, by: &Principal) -> Option<Question> {
+        self.core.questions.answer(id, Answer { allow, by: by.to_string() })
     }
 
     /// Makes a code with which an account of a channel becomes the owner's; an earlier one counts no more.

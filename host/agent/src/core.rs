@@ -8,7 +8,7 @@ use homeagent_journal::Journal;
 use homeagent_settings::{Bindings, Settings};
 use homeagent_types::model::Usage;
 use homeagent_types::ports::{Models, Plugins};
-use homeagent_types::{Audience, Cause, Conversation, Principal};
+use homeagent_types::{Audience, Cause, Conversation, Principal, Role};
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio_util::task::TaskTracker;
 
@@ -17,6 +17,7 @@ use crate::interrupt::Control;
 use crate::lifecycle::Phase;
 use crate::pairing::Pairing;
 use crate::prompt::Persona;
+use crate::questions::Questions;
 use crate::queue::Queue;
 use crate::schema::Schemas;
 use crate::window::Contexts;
@@ -32,6 +33,7 @@ pub(crate) struct Core {
     pub(crate) schemas: Schemas,
     pub(crate) contexts: Contexts,
     pub(crate) pairing: Pairing,
+    pub(crate) questions: Questions,
     queue: Mutex<Queue>,
     /// Wakes the scheduler: an input came, or a turn ended.
     pub(crate) wake: Notify,
@@ -63,6 +65,7 @@ impl Core {
             schemas: Schemas::default(),
             contexts: Contexts::default(),
             pairing: Pairing::default(),
+            questions: Questions::default(),
             queue: Mutex::default(),
             wake: Notify::new(),
             running: Mutex::default(),
@@ -130,6 +133,11 @@ impl Core {
     fn running(&self) -> MutexGuard<'_, HashMap<String, Arc<Control>>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The host itself, which has no rights of anybody's.
+pub(crate) fn host_principal() -> Principal {
+    Principal { namespace: "host".to_owned(), user: "host".to_owned(), role: Role::Plugin, display_name: None }
 }
 
 /// What a call of the agent's comes from.

@@ -18,6 +18,7 @@ use crate::interrupt::is_urgent_timer;
 use crate::lifecycle::{self, Phase};
 use crate::outputs::{self, Route};
 use crate::pairing::{self, Attempt, Verdict};
+use crate::questions;
 use crate::queue::Queued;
 use crate::record::{Record, audience_text};
 use crate::result::{TurnError, TurnResult};
@@ -169,6 +170,11 @@ async fn take(
     if verdict != Verdict::Pass {
         let inner = Arc::clone(core);
         core.tasks.spawn(Box::pin(async move { pairing::run(&inner, item, verdict).await }));
+        return Ok(accepted);
+    }
+    if let Some(reading) = core.questions.read(input) {
+        let inner = Arc::clone(core);
+        core.tasks.spawn(Box::pin(async move { questions::answered(&inner, item, reading).await }));
         return Ok(accepted);
     }
     item.urgent = is_urgent_timer(input) || (manner == Manner::Interrupts && input.principal.role == Role::Owner);

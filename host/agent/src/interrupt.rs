@@ -4,7 +4,9 @@
 //! before the next model call as a message that begins with [`MARK`]; and where no turn runs, it starts one.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use homeagent_settings::Bindings;
 use homeagent_types::{Conversation, Input, Principal, Role, Timestamp, now};
@@ -53,6 +55,36 @@ pub(crate) struct Control {
     inner: Mutex<Inner>,
     /// Only the turn waits for it.
     mail_arrived: Notify,
+    /// How the turn's time goes.
+    clock: watch::Sender<Clock>,
+    /// Others may have written something that the model reads.
+    foreign: AtomicBool,
+    /// Others may have written something that a tool was told by another, in its own call.
+    told_foreign: AtomicBool,
+}
+
+/// The time for which a turn waited for the owner: it is not the turn's own.
+#[derive(Clone, Copy, Default)]
+struct Clock {
+    waited: Duration,
+    /// Since when it waits, and for how many answers.
+    waiting: Option<(Instant, u32)>,
+}
+
+/// The turn's time stands still as long as this is there.
+pub(crate) struct Pause<'a>(&'a Control);
+
+impl Drop for Pause<'_> {
+    fn drop(&mut self) {
+        self.0.clock.send_modify(|clock| match clock.waiting {
+            Some((since, 1)) => {
+                clock.waited += since.elapsed();
+                clock.waiting = None;
+            }
+            Some((since, others)) => clock.waiting = Some((since, others - 1)),
+            None => {}
+        });
+    }
 }
 
 struct Inner {
@@ -93,6 +125,9 @@ impl Control {
             stop: watch::Sender::new(None),
             inner: Mutex::new(inner),
             mail_arrived: Notify::new(),
+            clock: watch::Sender::default(),
+            foreign: AtomicBool::new(false),
+            told_foreign: AtomicBool::new(false),
         }
     }
 
@@ -174,6 +209,54 @@ impl Control {
         }
     }
 
+    /// Stops the turn's time.
+    pub(crate) fn pause(&self) -> Pause<'_> {
+        self.clock.send_modify(|clock| {
+            let (since, others) = clock.waiting.unwrap_or((Instant::now(), 0));
+            clock.waiting = Some((since, others + 1));
+        });
+        Pause(self)
+    }
+
+    /// Ends when the turn's time is over, which was to be at `deadline` if it did not wait for the owner.
+    pub(crate) async fn expired(&self, deadline: Instant) {
+        let mut clock = self.clock.subscribe();
+        loop {
+            let Clock { waited, waiting } = *clock.borrow_and_update();
+            let over = async {
+                match waiting {
+                    Some(_) => std::future::pending().await,
+                    None => tokio::time::sleep_until(deadline + waited).await,
+                }
+            };
+            tokio::select! {
+                () = over => return,
+                // The other end is here.
+                _ = clock.changed() => {}
+            }
+        }
+    }
+
+    /// Says whether others may have written something that the model reads now.
+    pub(crate) fn reads_foreign(&self, foreign: bool) {
+        self.foreign.store(foreign, Ordering::Relaxed);
+    }
+
+    /// A tool that another called in this turn returned what others may have written.
+    pub(crate) fn was_told_foreign(&self) {
+        self.told_foreign.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a tool of this turn may have been told what others wrote.
+    pub(crate) fn told_foreign(&self) -> bool {
+        self.told_foreign.load(Ordering::Relaxed)
+    }
+
+    /// Whether others may have written something that the turn works on.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.foreign.load(Ordering::Relaxed) || self.told_foreign()
+    }
+
     /// Ends the turn. False: it was being ended already.
     pub(crate) fn stop(&self, why: Stop) -> bool {
         self.stop.send_if_modified(|stop| {
@@ -217,4 +300,63 @@ impl Control {
 pub(crate) fn may_stop(asker: &Principal, runner: &Principal) -> bool {
     let same = asker.namespace == runner.namespace && asker.user == runner.user;
     same || (asker.role >= Role::Member && asker.role >= runner.role)
+}
+
+#[cfg(test)]
+mod tests {
+    use homeagent_settings::Database;
+    use homeagent_types::Payload;
+
+    use super::*;
+
+    fn control() -> (tempfile::TempDir, Control) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let database = Database::open(folder.path().join("homeagent.db")).expect("it opens");
+        let conversation = Conversation::person("cli", "me");
+        let principal = Principal { namespace: "cli".into(), user: "me".into(), role: Role::Owner, display_name: None };
+        let input = Input {
+            id: "1".into(),
+            source: "cli".into(),
+            audience: conversation.audience(),
+            conversation,
+            principal,
+            kind: "message".into(),
+            payload: Payload::Text("go".into()),
+            media: Vec::new(),
+            reply_route: None,
+            received_at: 0,
+            meta: Vec::new(),
+        };
+        let first = Queued {
+            input,
+            watcher: None,
+            permit: None,
+            arrived: Instant::now(),
+            patient: false,
+            urgent: false,
+            alone: false,
+            attested: true,
+        };
+        let control = Control::new(Bindings::open(&database).expect("they open"), &first);
+        (folder, control)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_time_for_which_the_owner_is_waited_for_is_not_the_turns() {
+        let (_folder, control) = control();
+        let begun = Instant::now();
+        let deadline = begun + Duration::from_secs(10);
+        let waiting = async {
+            tokio::time::sleep(Duration::from_secs(4)).await;
+            let (one, other) = (control.pause(), control.pause());
+            tokio::time::sleep(Duration::from_secs(60)).await;
+            drop(one);
+            tokio::time::sleep(Duration::from_secs(40)).await;
+            drop(other);
+        };
+        tokio::join!(waiting, async {
+            control.expired(deadline).await;
+            assert_eq!(begun.elapsed().as_secs(), 110);
+        });
+    }
 }

@@ -71,12 +71,34 @@ impl Mind for Agent {
         Ok(turn.stop(Stop::Asked { by: asker.display_name.clone().unwrap_or_else(|| asker.to_string()) }))
     }
 
-    async fn call_tool(
+    async fn call_tool(&self, caller: &str, name: &str, args: String, cause: Cause) -> Result<ToolOutput, CallError> {
+        self.call(caller, name, args, cause, false).await
+    }
+}
+
+impl Agent {
+    /// A call of a tool that the owner makes by hand: nobody is asked about it.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Mind::call_tool`].
+    pub async fn call_by_hand(
+        &self,
+        caller: &str,
+        name: &str,
+        args: String,
+        cause: Cause,
+    ) -> Result<ToolOutput, CallError> {
+        self.call(caller, name, args, cause, true).await
+    }
+
+    async fn call(
         &self,
         caller: &str,
         name: &str,
         args: String,
         mut cause: Cause,
+        by_hand: bool,
     ) -> Result<ToolOutput, CallError> {
         let core = &self.core;
         let broken = |error: &dyn std::fmt::Display| CallError::Other(format!("the tool was not called: {error}"));
@@ -94,7 +116,7 @@ impl Mind for Agent {
         let reply = turn.as_ref().and_then(|turn| turn.reply()).unwrap_or_else(|| {
             Arc::new(Mutex::new(Reply::new(Route { conversation: conversation.clone(), reply_route: None })))
         });
-        let run = turn.map(|turn| turn.run().to_owned());
+        let run = turn.as_ref().map(|turn| turn.run().to_owned());
         let record = Record::beside(&core.journal, &text, &cause.audience, run).await.map_err(|e| broken(&e))?;
         let limits = Limits::read(&core.settings).map_err(|e| broken(&e))?;
         let longest = (cause.deadline_ms > 0).then(|| std::time::Duration::from_millis(cause.deadline_ms));
@@ -109,11 +131,16 @@ impl Mind for Agent {
             record: &record,
             reply: &reply,
             shower: None,
+            turn: turn.as_deref(),
+            by_hand,
             longest,
         };
         let id = format!("{caller}-{}", uuid::Uuid::now_v7().simple());
         let call = ToolCall { id, name: name.to_owned(), arguments: args };
         let outcome = workshop.run(&call, &[]).await.map_err(|error| broken(&error))?;
+        if let Some(turn) = turn.as_ref().filter(|_| outcome.foreign) {
+            turn.was_told_foreign();
+        }
         match outcome.responded {
             Some(text) => Ok(ToolOutput::text(&text)),
             None => outcome.result.map_err(CallError::from),

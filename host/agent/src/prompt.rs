@@ -156,7 +156,7 @@ pub(crate) fn user_message(input: &Input, mark: &str) -> Message {
 }
 
 /// A word that somebody else chose, made fit for brackets: it must not end them, nor go on for ever.
-fn label(word: &str) -> String {
+pub(crate) fn label(word: &str) -> String {
     word.chars().filter(|c| !matches!(c, '[' | ']') && !c.is_control()).take(LONGEST_LABEL).collect()
 }
 

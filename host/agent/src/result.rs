@@ -5,6 +5,8 @@ use homeagent_types::model::Usage;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::questions::Question;
+
 /// Why a turn gave no proper answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct TurnError {
@@ -50,6 +52,8 @@ pub enum TurnEvent {
     },
     /// A piece of the answer; provisional.
     Delta(Shown),
+    /// The owner is asked whether a tool may run, and the turn waits.
+    Question(Question),
     /// It ended; nothing comes after this.
     Finished(TurnResult),
 }

@@ -1,7 +1,7 @@
-//! Which role somebody has at this moment. Roles come from the owner's bindings only.
+//! Which role somebody has at this moment, and whose words are nobody's here. Roles come from the owner's bindings only.
 
 use homeagent_settings::Bindings;
-use homeagent_types::{Principal, Role};
+use homeagent_types::{Input, Offers, Peer, Principal, Role};
 
 /// The role of an account, for which nobody but the channel vouches. A plugin that names itself is a plugin.
 pub(crate) fn role_now(bindings: &Bindings, namespace: &str, user: &str) -> Role {
@@ -13,4 +13,13 @@ pub(crate) fn role_now(bindings: &Bindings, namespace: &str, user: &str) -> Role
 /// Gives somebody who waited the role they have now: what the owner gave or took meanwhile counts at once.
 pub(crate) fn refresh(bindings: &Bindings, principal: &mut Principal) {
     principal.role = role_now(bindings, &principal.namespace, &principal.user);
+}
+
+/// Whether others may have written what an input says: it was said in a group, it was forwarded, or a plugin that reaches
+/// the network says it by itself.
+pub(crate) fn is_foreign(input: &Input, offers: &Offers) -> bool {
+    let forwarded = input.meta.iter().any(|(key, value)| key == "forwarded" && value == "true");
+    let private = matches!(input.conversation.peer, Peer::Person(_));
+    let by_plugin = input.principal.role == Role::Plugin && offers.outward.contains(&input.source);
+    forwarded || !private || by_plugin
 }

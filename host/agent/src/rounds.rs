@@ -10,6 +10,7 @@ use homeagent_types::ports::ModelsFailure;
 use homeagent_types::stage::{ModelAnswer, Stage, StageData};
 use serde_json::json;
 
+use crate::policy::Policies;
 use crate::prompt;
 use crate::schema::canonical;
 use crate::sink::{Call, LONG_TEXT, Sink};
@@ -17,7 +18,7 @@ use crate::stages::Stages;
 use crate::toolloop::{Outcome, Workshop};
 use crate::tools::ToolSet;
 use crate::turn::{Ended, Turn, guard, proceed};
-use crate::window::tool_message;
+use crate::window::{FOREIGN, tool_message};
 
 /// The topic under which each round is published.
 const CHAIN_TOPIC: &str = "agent_llm_chain";
@@ -229,7 +230,8 @@ impl Turn {
         before: &[(String, String)],
         recorded: &mut usize,
     ) -> Option<String> {
-        let (message, about) = outcome.message(asked, self.limits.result_bytes);
+        let (message, mut about) = outcome.message(asked, self.limits.result_bytes);
+        about[FOREIGN] = json!(outcome.foreign || self.control.told_foreign());
         self.add(message, about);
         *recorded += 1;
         self.systems.extend(outcome.systems);
@@ -259,6 +261,8 @@ impl Turn {
             record: &self.record,
             reply: &self.reply,
             shower: Some(&self.shower),
+            turn: Some(&self.control),
+            by_hand: false,
             longest: None,
         }
     }
@@ -307,6 +311,7 @@ impl Turn {
             Ok(Some(Call::Failed(failure))) => {
                 if is_overflow(&failure) && !self.halved && self.context.window.halve() {
                     self.halved = true;
+                    self.look_whose();
                     tracing::warn!(run = self.result.run, "the window was too long for the model and is halved");
                     sink.void();
                     return Ok(Asked::Shortened);
@@ -329,7 +334,8 @@ impl Turn {
     fn prompt(&mut self) -> Prompt {
         let persona = self.core.persona.text();
         let head = prompt::head(&persona);
-        let tools = self.tools.specs(self.control.principal().role);
+        let policies = Policies::read(&self.core.settings).unwrap_or_default();
+        let tools = self.tools.specs(self.control.principal().role, &policies);
         let prompt_digest = prompt::digest(&persona);
         let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
         let tools_digest = prompt::digest(&serde_json::to_string(&tools).unwrap_or_default());

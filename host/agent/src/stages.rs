@@ -40,6 +40,8 @@ pub(crate) struct Verdict {
     pub(crate) turn_data: Vec<(String, String)>,
     /// Set where the stage does not simply go on.
     pub(crate) ending: Option<Ending>,
+    /// A plugin that reaches the network has put something in: others may have written it.
+    pub(crate) foreign: bool,
 }
 
 /// The handlers of one moment.
@@ -91,7 +93,7 @@ impl Stages {
         cause: &Cause,
         tool_owner: Option<&str>,
     ) -> Verdict {
-        let mut verdict = Verdict { data, systems: Vec::new(), turn_data, ending: None };
+        let mut verdict = Verdict { data, systems: Vec::new(), turn_data, ending: None, foreign: false };
         // A plugin's handler does not judge what the plugin itself is doing: it would wait for itself.
         let concerned = self.handlers(stage, tool_owner).filter(|offer| !cause.chain.contains(&offer.plugin));
         let (rewriters, others): (Vec<_>, Vec<_>) =
@@ -100,7 +102,7 @@ impl Stages {
         let snapshot = &verdict;
         let answers = join_all(others.iter().map(|offer| self.ask(offer, stage, snapshot, cause))).await;
         for (offer, answer) in others.iter().zip(answers) {
-            verdict.take(offer, answer);
+            verdict.take(offer, answer, &self.offers);
         }
 
         let mut rewriters = rewriters;
@@ -110,7 +112,7 @@ impl Stages {
                 break;
             }
             let answer = self.ask(offer, stage, &verdict, cause).await;
-            verdict.take(offer, answer);
+            verdict.take(offer, answer, &self.offers);
         }
         verdict
     }
@@ -139,7 +141,7 @@ impl Stages {
 
 impl Verdict {
     /// Takes over what one handler answered.
-    fn take(&mut self, offer: &Offer<StageRegistration>, answer: Result<Vec<Patch>, CallError>) {
+    fn take(&mut self, offer: &Offer<StageRegistration>, answer: Result<Vec<Patch>, CallError>, offers: &Offers) {
         let (plugin, registration) = (&offer.plugin, &offer.item);
         let stage = registration.stage.as_str();
         let patches = match answer {
@@ -159,6 +161,9 @@ impl Verdict {
                 continue;
             }
             let name = patch.name();
+            let speaks =
+                matches!(patch, Patch::SetText(_) | Patch::AddSystem(_) | Patch::SetResult(_) | Patch::Respond(_));
+            self.foreign |= speaks && offers.outward.contains(plugin);
             if let Err(reason) = self.apply(plugin, patch) {
                 tracing::warn!(plugin, stage, patch = name, reason, "a patch is ignored");
             }

@@ -1,32 +1,40 @@
 //! Running the tools of one answer: checks, stages around each call, and the results the model reads.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::future::join_all;
 use homeagent_journal::{EFFECT, EventKind, JournalError};
 use homeagent_types::model::{ContentPart, Message};
 use homeagent_types::stage::{HandlerMode, Stage, StageData};
-use homeagent_types::{CallError, Cause, Denial, Effect, Shown, ToolCall, ToolOutput};
+use homeagent_types::{CallError, Cause, Conversation, Denial, Effect, Shown, ToolCall, ToolOutput};
 use serde_json::{Value, json};
 use tracing::Instrument as _;
 
 use crate::config::{Limits, prefix};
 use crate::core::Core;
+use crate::interrupt::Control;
 use crate::meters;
+use crate::outputs::Route;
+use crate::policy::{Policies, Policy};
 use crate::prompt;
+use crate::questions::{self, About, Outcome as Answered};
 use crate::record::Record;
 use crate::sending::{Desk, Reply};
 use crate::stages::{Ending, Stages};
-use crate::tools::{Tool, ToolSet};
+use crate::tools::{Action, Tool, ToolSet};
 use crate::watch::Shower;
+
+/// Why the owner is asked about a call.
+const BY_SETTINGS: &str = "Your settings want you to be asked about it.";
+const BY_FOREIGN: &str = "What I read here was partly written by others, who may want it rather than you.";
 
 /// How much longer than its deadline a call is waited for: whoever runs it gives up first, and says why.
 const SLACK: Duration = Duration::from_secs(1);
 
 /// What calls of tools need.
 pub(crate) struct Workshop<'a> {
-    pub(crate) core: &'a Core,
+    pub(crate) core: &'a Arc<Core>,
     pub(crate) limits: &'a Limits,
     pub(crate) tools: &'a ToolSet,
     pub(crate) stages: &'a Stages,
@@ -35,6 +43,10 @@ pub(crate) struct Workshop<'a> {
     pub(crate) record: &'a Record,
     pub(crate) reply: &'a Mutex<Reply>,
     pub(crate) shower: Option<&'a Shower>,
+    /// The turn that calls.
+    pub(crate) turn: Option<&'a Control>,
+    /// The owner calls by hand, so nobody has to ask them.
+    pub(crate) by_hand: bool,
     /// Whoever waits for the call has no longer than this, whatever the tool says.
     pub(crate) longest: Option<Duration>,
 }
@@ -48,7 +60,7 @@ pub(crate) enum Failure {
     Invalid(String),
     /// The caller's role is too low.
     Role(Denial),
-    /// A stage refused.
+    /// A stage refused, or the owner.
     Refused(String),
     /// It ran, and failed.
     Failed(CallError),
@@ -86,6 +98,8 @@ pub(crate) struct Outcome {
     pub(crate) result: Result<ToolOutput, Failure>,
     /// The plugin whose tool ran.
     plugin: Option<String>,
+    /// Others may have written what it returned.
+    pub(crate) foreign: bool,
     /// What the memory has to know of the tool.
     about: Value,
     /// What handlers added.
@@ -101,6 +115,7 @@ impl Outcome {
             call,
             result: Err(Failure::Refused("it was not run".to_owned())),
             plugin: None,
+            foreign: false,
             about: json!({}),
             systems: Vec::new(),
             turn_data: turn_data.to_vec(),
@@ -169,7 +184,9 @@ impl Workshop<'_> {
         let alone = |call: &ToolCall| {
             let Some(tool) = self.tools.get(&call.name) else { return false };
             let mut handlers = self.stages.handlers(Stage::BeforeToolcall, tool.plugin());
-            tool.definition.effect == Effect::Read && handlers.all(|offer| offer.item.mode != HandlerMode::Rewrite)
+            let runs = self.policy(tool, &Value::Null).0 == Policy::Allow;
+            runs && tool.definition.effect == Effect::Read
+                && handlers.all(|offer| offer.item.mode != HandlerMode::Rewrite)
         };
         calls.iter().all(alone)
     }
@@ -205,6 +222,7 @@ impl Workshop<'_> {
         let before = StageData::Call(asked.clone());
         let verdict =
             self.stages.run(Stage::BeforeToolcall, before, turn_data.to_vec(), &self.cause, owner.as_deref()).await;
+        outcome.foreign |= verdict.foreign;
         outcome.systems.extend(verdict.systems);
         outcome.turn_data = verdict.turn_data;
         if let StageData::Call(call) = verdict.data {
@@ -229,11 +247,79 @@ impl Workshop<'_> {
                 return Ok(outcome);
             }
         };
+        if let Err(failure) = self.permit(tool, &outcome.call, &args).await? {
+            outcome.result = Err(failure);
+            return Ok(outcome);
+        }
         outcome.plugin = tool.plugin().map(str::to_owned);
+        let outward = |plugin| self.stages.offers.outward.contains(plugin);
+        outcome.foreign |= tool.definition.is_foreign() || tool.plugin().is_some_and(outward);
         outcome.about = json!({ "no_memory": tool.definition.no_memory, "cleaner": tool.definition.cleaner });
         let result = self.call(tool, &outcome.call, &args).await?;
         self.after(&mut outcome, result).await;
         Ok(outcome)
+    }
+
+    /// What becomes of a call, and why the owner is asked where they are.
+    fn policy(&self, tool: &Tool, args: &Value) -> (Policy, &'static str) {
+        // What can't be read allows nothing by itself.
+        let Ok(policies) = Policies::read(&self.core.settings) else { return (Policy::Ask, BY_SETTINGS) };
+        let foreign = self.turn.is_some_and(Control::is_foreign);
+        let (policy, reason) = match policies.of(&tool.definition.name) {
+            Some(policy) => (policy, BY_SETTINGS),
+            None if foreign && tool.definition.effect == Effect::World && !self.stays(tool, args) => {
+                (Policy::Ask, BY_FOREIGN)
+            }
+            None => (Policy::Allow, ""),
+        };
+        (if self.by_hand && policy == Policy::Ask { Policy::Allow } else { policy }, reason)
+    }
+
+    /// Whether a tool of the host's only speaks where the turn's answer goes anyway.
+    fn stays(&self, tool: &Tool, args: &Value) -> bool {
+        let (channel, to) = match &tool.action {
+            Action::Send(channel) => (channel.as_str(), args["meta"]["to"].as_str()),
+            Action::SetChannel => (args["channel"].as_str().unwrap_or_default(), args["to"].as_str()),
+            _ => return false,
+        };
+        let home = self.home().conversation;
+        match to {
+            None => home.channel == channel,
+            Some(to) => Conversation::parse(to).is_some_and(|to| to == home),
+        }
+    }
+
+    fn home(&self) -> Route {
+        self.reply.lock().unwrap_or_else(PoisonError::into_inner).home.clone()
+    }
+
+    /// Lets a call run, or says why it does not; where the owner is to be asked, waits for them.
+    async fn permit(&self, tool: &Tool, call: &ToolCall, args: &Value) -> Result<Result<(), Failure>, JournalError> {
+        let (policy, reason) = self.policy(tool, args);
+        let refused = |why: String| Ok(Err(Failure::Refused(format!("{why}; nothing was run"))));
+        match policy {
+            Policy::Allow => return Ok(Ok(())),
+            Policy::Deny => return refused(format!("the owner does not allow the tool {}", call.name)),
+            Policy::Ask => {}
+        }
+        let patience = self.core.settings.duration("core.tools.ask_wait").unwrap_or(Duration::ZERO);
+        let about = About {
+            cause: &self.cause,
+            call,
+            reason,
+            record: self.record,
+            home: self.home(),
+            turn: self.turn,
+            shower: self.shower,
+        };
+        let patience = patience.min(self.longest.unwrap_or(Duration::MAX));
+        match questions::ask(self.core, about, patience).await? {
+            Answered::Allowed => Ok(Ok(())),
+            Answered::Refused => refused("the owner was asked, and said no".to_owned()),
+            Answered::Unanswered(time) => {
+                refused(format!("the owner was asked, and did not answer within {} s", time.as_secs()))
+            }
+        }
     }
 
     /// What has to hold before a tool runs.
@@ -313,6 +399,7 @@ impl Workshop<'_> {
         let turn_data = std::mem::take(&mut outcome.turn_data);
         let owner = outcome.plugin.as_deref();
         let verdict = self.stages.run(Stage::AfterToolcall, data, turn_data, &self.cause, owner).await;
+        outcome.foreign |= verdict.foreign;
         outcome.systems.extend(verdict.systems);
         outcome.turn_data = verdict.turn_data;
         if let StageData::Outcome { outcome: result, .. } = verdict.data {

@@ -8,6 +8,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
+use crate::policy::{Policies, Policy};
+
 /// What begins the names of tools that send.
 const SEND: &str = "output_send__";
 
@@ -55,6 +57,8 @@ pub struct ToolListing {
     pub owner: String,
     /// The least role that may call it.
     pub least_role: Role,
+    /// What becomes of a call, unless others may have written what the model reads.
+    pub policy: Policy,
     /// The tool.
     #[serde(flatten)]
     pub tool: ToolDefinition,
@@ -106,9 +110,10 @@ impl ToolSet {
         self.tools.get(name)
     }
 
-    /// What a model is shown in a turn with these rights, sorted by name.
-    pub(crate) fn specs(&self, role: Role) -> Vec<ToolSpec> {
+    /// What a model is shown in a turn with these rights, sorted by name; not what the owner does not allow.
+    pub(crate) fn specs(&self, role: Role, policies: &Policies) -> Vec<ToolSpec> {
         self.allowed(role)
+            .filter(|tool| policies.of(&tool.definition.name) != Some(Policy::Deny))
             .map(|tool| ToolSpec {
                 name: tool.definition.name.clone(),
                 description: tool.definition.description.clone(),
@@ -118,11 +123,12 @@ impl ToolSet {
     }
 
     /// The same for people.
-    pub(crate) fn listing(&self, role: Role) -> Vec<ToolListing> {
+    pub(crate) fn listing(&self, role: Role, policies: &Policies) -> Vec<ToolListing> {
         self.allowed(role)
             .map(|tool| ToolListing {
                 owner: tool.plugin().unwrap_or("host").to_owned(),
                 least_role: tool.definition.least_role(),
+                policy: policies.of(&tool.definition.name).unwrap_or(Policy::Allow),
                 tool: tool.definition.clone(),
             })
             .collect()

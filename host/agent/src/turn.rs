@@ -11,7 +11,7 @@ use homeagent_settings::SettingsError;
 use homeagent_types::model::Message;
 use homeagent_types::ports::ModelsFailure;
 use homeagent_types::stage::{Stage, StageData};
-use homeagent_types::{Cause, Input, OutputKind};
+use homeagent_types::{Cause, Input, OutputKind, Peer};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -23,11 +23,12 @@ use crate::prompt;
 use crate::queue::{Batch, merged};
 use crate::record::Record;
 use crate::result::TurnResult;
+use crate::rights::is_foreign;
 use crate::sending::Reply;
 use crate::stages::{Ending, Stages, Verdict};
 use crate::tools::ToolSet;
 use crate::watch::{Shower, Watcher};
-use crate::window::{Context, Window};
+use crate::window::{Context, FOREIGN, Window};
 
 /// Why a turn does not go on to its answer.
 #[derive(Debug)]
@@ -117,7 +118,7 @@ pub(crate) async fn guard<T>(control: &Control, deadline: Instant, work: impl Fu
     tokio::select! {
         biased;
         why = control.stopped() => Err(Ended::Stopped(why)),
-        () = tokio::time::sleep_until(deadline) => Err(Ended::TimedOut),
+        () = control.expired(deadline) => Err(Ended::TimedOut),
         done = work => Ok(done),
     }
 }
@@ -218,9 +219,11 @@ impl Turn {
             return Err(Ended::Refused(reason));
         }
         let message = prompt::user_message(&self.input, "");
-        self.add(message, json!({ INPUT_ID: self.input.id }));
+        let foreign = is_foreign(&self.input, &self.stages.offers) || self.control.told_foreign();
+        self.add(message, json!({ INPUT_ID: self.input.id, FOREIGN: foreign }));
         proceed(verdict.ending)?;
         self.context.window.prune(self.limits.window_events);
+        self.look_whose();
         let verdict = self.stage(Stage::PreAction, StageData::Ready(self.input.clone())).await?;
         proceed(verdict.ending)?;
         loop {
@@ -247,6 +250,7 @@ impl Turn {
                 }
             }
         };
+        self.look_whose();
         Ok(())
     }
 
@@ -259,6 +263,9 @@ impl Turn {
         let turn_data = self.turn_data.clone();
         let work = self.stages.run(stage, data, turn_data, &cause, None);
         let mut verdict = guard(&self.control, self.deadline, work).await?;
+        if verdict.foreign {
+            self.control.was_told_foreign();
+        }
         self.systems.append(&mut verdict.systems);
         self.turn_data.clone_from(&verdict.turn_data);
         Ok(verdict)
@@ -266,8 +273,16 @@ impl Turn {
 
     /// Puts a message into the window, and notes it for the journal.
     pub(crate) fn add(&mut self, message: Message, about: Value) {
+        let foreign = about[FOREIGN] == true;
         self.record.message(&prompt::without_media(&message), about);
-        self.context.window.push(message);
+        self.context.window.push(message, foreign);
+        self.look_whose();
+    }
+
+    /// Keeps in mind whether others may have written something that stands in the window.
+    pub(crate) fn look_whose(&self) {
+        let private = matches!(self.input.conversation.peer, Peer::Person(_));
+        self.control.reads_foreign(!private || self.context.window.is_foreign());
     }
 
     /// Puts the interrupts that have arrived before the next model call.
@@ -284,7 +299,9 @@ impl Turn {
         let by = input.principal.to_string();
         self.record.note(EventKind::Interrupted, json!({ INPUT_ID: input.id, "by": by }));
         if let (None, StageData::Input(said)) = (&verdict.ending, &verdict.data) {
-            self.add(prompt::user_message(said, MARK), json!({ INPUT_ID: input.id, "interrupt": true }));
+            let foreign = is_foreign(said, &self.stages.offers) || verdict.foreign;
+            let about = json!({ INPUT_ID: input.id, "interrupt": true, FOREIGN: foreign });
+            self.add(prompt::user_message(said, MARK), about);
         }
         // Only now it is taken, with its words: a turn that was ended meanwhile leaves it to the next.
         self.record.join(&input.id).await?;

@@ -119,7 +119,8 @@ impl Shower {
         !self.watchers.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
-    fn tell(&self, event: impl Fn() -> TurnEvent) {
+    /// Tells the watchers alone.
+    pub(crate) fn tell(&self, event: impl Fn() -> TurnEvent) {
         for watcher in self.watchers.lock().unwrap_or_else(PoisonError::into_inner).iter_mut() {
             watcher.tell(event());
         }

@@ -23,7 +23,12 @@ pub(crate) const NO_RESULT: &str = "error: there is no result, because the turn 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Window {
     messages: Vec<Message>,
+    /// For each message, whether others may have written it.
+    foreign: Vec<bool>,
 }
+
+/// The field of a message's event that says that others may have written it.
+pub(crate) const FOREIGN: &str = "foreign";
 
 impl Window {
     /// Rebuilds a window from the journal. Calls that were cut off get a result that says so.
@@ -32,7 +37,7 @@ impl Window {
         for event in events {
             let Some(message) = event.payload.get("message").cloned() else { continue };
             match serde_json::from_value::<Message>(message) {
-                Ok(message) => window.push(message),
+                Ok(message) => window.push(message, event.payload[FOREIGN] == true),
                 Err(error) => tracing::warn!(seq = event.seq, %error, "a message in the journal can't be read"),
             }
         }
@@ -43,21 +48,32 @@ impl Window {
 
     /// Adds a message. Whatever would break the sequence is mended: calls still open get a result before anything else
     /// follows, and a result without its call is left out.
-    pub(crate) fn push(&mut self, message: Message) {
+    /// `foreign`: others may have written it.
+    pub(crate) fn push(&mut self, message: Message, foreign: bool) {
         if let Message::Tool { call, .. } = &message {
             if self.open_calls().iter().any(|open| open.id == *call) {
-                self.messages.push(message);
+                self.put(message, foreign);
             }
             return;
         }
         self.close();
+        self.put(message, foreign);
+    }
+
+    fn put(&mut self, message: Message, foreign: bool) {
         self.messages.push(message);
+        self.foreign.push(foreign);
+    }
+
+    /// Whether what others may have written stands in it.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.foreign.contains(&true)
     }
 
     /// Gives calls that are still open a result that says that there is none.
     pub(crate) fn close(&mut self) {
         for open in self.open_calls() {
-            self.messages.push(tool_message(&open, NO_RESULT.to_owned(), true));
+            self.put(tool_message(&open, NO_RESULT.to_owned(), true), false);
         }
     }
 
@@ -96,12 +112,17 @@ impl Window {
         let after = self.messages.iter().skip(least).position(is_start).map(|at| at + least);
         // A turn longer than what is kept: its beginning stays, with all that follows.
         let start = after.or_else(|| self.messages.iter().rposition(is_start)).unwrap_or(0);
+        self.drop_before(start);
+    }
+
+    fn drop_before(&mut self, start: usize) {
         self.messages.drain(..start);
+        self.foreign.drain(..start);
     }
 
     fn drop_headless(&mut self) {
         let start = self.messages.iter().position(|message| matches!(message, Message::User(_)));
-        self.messages.drain(..start.unwrap_or(self.messages.len()));
+        self.drop_before(start.unwrap_or(self.messages.len()));
     }
 
     /// Takes out pictures and sounds: they are shown in the turn they came with; their names stay in the text.

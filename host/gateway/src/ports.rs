@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use homeagent_agent::{ActiveRun, Agent, AgentStatus, Ask, Asked, PairingCode, PairingStatus, Phase, ToolListing};
+use homeagent_agent::{
+    ActiveRun, Agent, AgentStatus, Ask, Asked, PairingCode, PairingStatus, Phase, Question, ToolListing,
+};
 use homeagent_providers::{Providers, SourceState};
-use homeagent_types::ports::{Adapters, Listeners, Mind, PluginAdmin, PluginStatus};
-use homeagent_types::{CallError, Cause, Role, Timestamp, ToolOutput};
+use homeagent_types::ports::{Adapters, Listeners, PluginAdmin, PluginStatus};
+use homeagent_types::{CallError, Cause, Principal, Role, Timestamp, ToolOutput};
 use serde::Serialize;
 use tokio::sync::broadcast;
 use utoipa::ToSchema;
@@ -117,6 +119,12 @@ pub trait Turns: Send + Sync {
 
     /// How the last pairing stands, as soon as its code does not wait any more, or after `wait`.
     async fn pairing(&self, wait: Duration) -> PairingStatus;
+
+    /// The questions that wait for the owner.
+    fn questions(&self) -> Vec<Question>;
+
+    /// Answers a question in the owner's name; `None` where it does not wait any more.
+    fn answer(&self, id: u64, allow: bool, by: &Principal) -> Option<Question>;
 }
 
 #[async_trait]
@@ -142,7 +150,7 @@ impl Turns for Agent {
     }
 
     async fn call_tool(&self, name: &str, args: String, cause: Cause) -> Result<ToolOutput, CallError> {
-        Mind::call_tool(self, CALLER, name, args, cause).await
+        self.call_by_hand(CALLER, name, args, cause).await
     }
 
     fn pair(&self) -> Result<PairingCode, CallError> {
@@ -151,5 +159,13 @@ impl Turns for Agent {
 
     async fn pairing(&self, wait: Duration) -> PairingStatus {
         Agent::pairing(self, wait).await
+    }
+
+    fn questions(&self) -> Vec<Question> {
+        Agent::questions(self)
+    }
+
+    fn answer(&self, id: u64, allow: bool, by: &Principal) -> Option<Question> {
+        Agent::answer(self, id, allow, by)
     }
 }

@@ -45,6 +45,10 @@ pub enum EventKind {
     ToolStarted,
     /// A tool's result went into the window.
     ToolResultRecorded,
+    /// The owner was asked whether a tool may run.
+    QuestionAsked,
+    /// The owner answered, or nobody did.
+    QuestionAnswered,
     /// An output was handed to a channel.
     OutputQueued,
     /// The channel said it was sent.
@@ -71,7 +75,7 @@ pub enum EventKind {
 
 impl EventKind {
     /// Every kind.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 22] = [
         Self::InputAccepted,
         Self::InputFlushed,
         Self::InputRefused,
@@ -81,6 +85,8 @@ impl EventKind {
         Self::AssistantMessageAdded,
         Self::ToolStarted,
         Self::ToolResultRecorded,
+        Self::QuestionAsked,
+        Self::QuestionAnswered,
         Self::OutputQueued,
         Self::OutputSent,
         Self::OutputUnknown,
@@ -107,6 +113,8 @@ impl EventKind {
             Self::AssistantMessageAdded => "assistant_message_added",
             Self::ToolStarted => "tool_started",
             Self::ToolResultRecorded => "tool_result_recorded",
+            Self::QuestionAsked => "question_asked",
+            Self::QuestionAnswered => "question_answered",
             Self::OutputQueued => "output_queued",
             Self::OutputSent => "output_sent",
             Self::OutputUnknown => "output_unknown",

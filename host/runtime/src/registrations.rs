@@ -28,6 +28,9 @@ struct Registered {
     grants: GrantTable,
 }
 
+/// What opens a way on which words of others come in.
+const OUTWARD: [&str; 3] = ["http", "connect", "listen"];
+
 impl Registrations {
     pub(crate) fn offers(&self) -> Arc<Offers> {
         Arc::clone(&self.snapshot.read().unwrap_or_else(PoisonError::into_inner))
@@ -181,6 +184,9 @@ impl Registrations {
             }
             if grants.allows("output") {
                 offers.channels.extend(owned(slot, &descriptor.channels));
+            }
+            if OUTWARD.iter().any(|capability| grants.allows(capability)) {
+                offers.outward.insert(slot.clone());
             }
             let everywhere = grants.allows("stages");
             let stages = descriptor.stages.iter().filter(|stage| everywhere || stage.scope == Scope::OwnTools);

@@ -1,5 +1,7 @@
 //! What plugins offer.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::stage::StageRegistration;
@@ -46,6 +48,8 @@ pub struct Offers {
     pub stages: Vec<Offer<StageRegistration>>,
     /// Sorted by name; names are unique.
     pub channels: Vec<Offer<ChannelDefinition>>,
+    /// The plugins that may bring in what others wrote: they are granted a way to the network.
+    pub outward: BTreeSet<String>,
 }
 
 impl Offers {

@@ -44,6 +44,11 @@ pub struct ToolDefinition {
 }
 
 impl ToolDefinition {
+    /// Whether what it returns was written by others, as its `meta` says (`foreign` is `true`).
+    pub fn is_foreign(&self) -> bool {
+        self.meta.iter().any(|(key, value)| key == "foreign" && value == "true")
+    }
+
     /// The least role that may call it, whether declared or not.
     pub fn least_role(&self) -> Role {
         self.min_role.unwrap_or(match self.effect {

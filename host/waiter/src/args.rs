@@ -91,6 +91,12 @@ pub enum Command {
         #[command(subcommand)]
         command: Option<Owner>,
     },
+    /// Answer what waits for your word: tools that may not run without it
+    Questions {
+        /// What to do [default: list]
+        #[command(subcommand)]
+        command: Option<Questions>,
+    },
     /// Show what happened
     Runs {
         /// What to do [default: list]
@@ -390,6 +396,23 @@ pub enum Owner {
         channel: String,
         /// The account there
         user: String,
+    },
+}
+
+/// About questions.
+#[derive(Debug, Subcommand)]
+pub enum Questions {
+    /// List the questions that wait
+    List,
+    /// Let the tool run
+    Allow {
+        /// The question's number
+        id: u64,
+    },
+    /// Do not let the tool run
+    Deny {
+        /// The question's number
+        id: u64,
     },
 }
 

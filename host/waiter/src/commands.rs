@@ -10,7 +10,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::args::{
-    Adapter, Agent, Args, Channel, Command, Key, Language, NewSource, Owner, Plugin, Runs, Settings, Source, Tools,
+    Adapter, Agent, Args, Channel, Command, Key, Language, NewSource, Owner, Plugin, Questions, Runs, Settings, Source,
+    Tools,
 };
 use crate::client::{Client, part, read};
 use crate::failure::Failure;
@@ -55,6 +56,7 @@ pub(crate) async fn run(args: Args) -> Result<u8, Failure> {
         }
         Command::Channel { command: Channel::Try { channel, file } } => desk.try_channel(&channel, &file).await,
         Command::Settings { command } => desk.settings(command.unwrap_or(Settings::List { prefix: None })).await,
+        Command::Questions { command } => desk.questions(command.unwrap_or(Questions::List)).await,
         Command::Owner { command } => desk.owner(command.unwrap_or(Owner::List)).await,
         Command::Runs { command } => {
             let usual = Runs::List { limit: 20, before: None };
@@ -436,6 +438,20 @@ impl Desk {
             None if new.key_stdin => stdin::line(&self.client).await.map(Some),
             None => Ok(None),
         }
+    }
+
+    async fn questions(&self, command: Questions) -> Result<u8, Failure> {
+        let (id, allow) = match command {
+            Questions::List => {
+                let answer = self.client.get("questions").await?;
+                return self.answer(&answer, show::questions::list);
+            }
+            Questions::Allow { id } => (id, true),
+            Questions::Deny { id } => (id, false),
+        };
+        let body = json!({ "allow": allow }).to_string();
+        let answer = self.client.post(&format!("questions/{id}"), body).await?;
+        self.answer(&answer, show::questions::answered)
     }
 
     async fn runs(&self, command: Runs) -> Result<u8, Failure> {

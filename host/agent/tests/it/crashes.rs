@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use homeagent_journal::EventKind;
+use homeagent_settings::Settings;
 use homeagent_types::model::Message;
 use homeagent_types::{Effect, OutputKind};
 
@@ -114,6 +115,24 @@ async fn what_the_daemon_dies_of_again_and_again_is_closed_and_its_sender_told()
     asked.end(answer("well"));
     assert_eq!(soon(home.plugins.next_output()).await.text, "well");
     assert!(home.journal.recover().await.unwrap().pending_inputs.is_empty());
+}
+
+#[tokio::test]
+async fn a_question_is_gone_and_the_turn_that_waited_for_its_answer_is_begun_anew() {
+    let set = |settings: &Settings| settings.set("core.tools.policy", serde_json::json!(["act=ask"])).unwrap();
+    let home = Home::with(plugins(), set).await;
+    home.say("me", "go").await;
+    soon(home.models.next()).await.end(call("act", "{}"));
+    let asked = soon(home.plugins.next_output()).await;
+    assert_eq!(asked.kind, OutputKind::Notice("question".to_owned()));
+    let Home { folder, agent, .. } = home;
+    std::mem::forget(agent);
+    let home = Home::open(folder, plugins(), |_| {}).await;
+    assert!(home.agent.questions().is_empty());
+    let model = soon(home.models.next()).await;
+    assert_eq!(model.said(), ["go"]);
+    model.end(answer("shall I?"));
+    assert_eq!(soon(home.plugins.next_output()).await.text, "shall I?");
 }
 
 #[tokio::test]

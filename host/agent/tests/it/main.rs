@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that can't go on is to fail there")]
 
 mod arrears;
+mod asking;
 mod commands;
 mod crashes;
 mod fake;

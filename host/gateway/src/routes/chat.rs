@@ -41,7 +41,7 @@ pub(crate) struct Saying {
 
 /// Says something and waits for what comes of it.
 ///
-/// With `Accept: text/event-stream` the answer is a stream of `started`, `delta` and `finished` or `failed`. A client
+/// With `Accept: text/event-stream` the answer is a stream of `started`, `delta`, `question` and `finished` or `failed`. A client
 /// that goes away does not end the turn.
 #[utoipa::path(
     post,
@@ -101,6 +101,7 @@ fn events(asked: Asked) -> impl Stream<Item = Result<Event, Infallible>> {
             Some(TurnEvent::Finished(result)) => (event("finished", &result), None),
             Some(TurnEvent::Started { run }) => (event("started", &json!({ "run": run })), Some(asked)),
             Some(TurnEvent::Delta(shown)) => (delta(shown), Some(asked)),
+            Some(TurnEvent::Question(question)) => (event("question", &question), Some(asked)),
             None => (event("failed", &broke_off()), None),
         };
         Some((Ok(event), more))

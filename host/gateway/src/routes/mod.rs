@@ -12,6 +12,7 @@ mod offers;
 mod owner;
 mod paths;
 mod plugins;
+mod questions;
 mod relay;
 mod runs;
 mod settings;
@@ -89,6 +90,8 @@ fn operations() -> Vec<UtoipaMethodRouter<Shared>> {
         routes!(bindings::list, bindings::bind),
         routes!(bindings::unbind),
         routes!(channels::try_recording),
+        routes!(questions::list),
+        routes!(questions::answer),
     ]
 }
 

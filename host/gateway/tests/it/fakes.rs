@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use homeagent_agent::{
-    ActiveRun, AgentStatus, Ask, Asked, PairingCode, PairingState, PairingStatus, Phase, ToolListing, TurnError,
-    TurnEvent, TurnResult,
+    ActiveRun, AgentStatus, Ask, Asked, PairingCode, PairingState, PairingStatus, Phase, Policy, Question, ToolListing,
+    TurnError, TurnEvent, TurnResult,
 };
 use homeagent_gateway::{Change, Keeper, Live, LoggedProblem, Monitor, Turns};
 use homeagent_types::model::{
@@ -177,7 +177,7 @@ impl Turns for FakeTurns {
             timeout_ms: None,
             meta: Vec::new(),
         };
-        vec![ToolListing { owner: "calc".into(), least_role: tool.least_role(), tool }]
+        vec![ToolListing { owner: "calc".into(), least_role: tool.least_role(), policy: Policy::Allow, tool }]
     }
 
     async fn call_tool(&self, name: &str, args: String, cause: Cause) -> Result<ToolOutput, CallError> {
@@ -217,6 +217,29 @@ impl Turns for FakeTurns {
             name: Some("Ada\u{1b}[2J".into()),
             reason: None,
         }
+    }
+
+    fn questions(&self) -> Vec<Question> {
+        vec![question()]
+    }
+
+    fn answer(&self, id: u64, _: bool, _: &Principal) -> Option<Question> {
+        (id == question().id).then(question)
+    }
+}
+
+fn question() -> Question {
+    Question {
+        id: 3,
+        run: Some("0199a0c7".into()),
+        tool: "qq_kick".into(),
+        arguments: r#"{"user":"10001"}"#.into(),
+        by: "Ada (qq:10002)".into(),
+        conversation: "qq:group/7".into(),
+        reason: "Your settings want you to be asked about it.".into(),
+        asked_in: None,
+        asked_at: 1_700_000_000_000,
+        expires_at: 1_700_000_300_000,
     }
 }
 

@@ -14,12 +14,31 @@ const DAY: u64 = 24 * 3600;
 #[must_use]
 pub fn core_declarations() -> Vec<Declaration> {
     let mut all = agent();
+    all.extend(tools());
     all.extend(model());
     all.extend(discovery());
     all.extend(plugin());
     all.extend(network());
     all.extend(surfaces());
     all
+}
+
+fn tools() -> Vec<Declaration> {
+    vec![
+        Declaration::new(
+            "core.tools.policy",
+            Kind::rules(&["allow", "ask", "deny"]),
+            serde_json::json!([]),
+            "Which tools run, wait for the owner's word, or do not run, such as qq_kick=deny, files_*=ask",
+        ),
+        duration(
+            "core.tools.ask_wait",
+            Seconds,
+            300,
+            (1, DAY),
+            "How long the owner is waited for who is asked about a tool",
+        ),
+    ]
 }
 
 fn agent() -> Vec<Declaration> {

@@ -54,6 +54,11 @@ pub enum Kind {
     },
     /// A list of texts.
     List,
+    /// A list of rules `NAME=WORD`, with one of these words each. A `*` at the end of a name stands for any rest.
+    Rules {
+        /// The words.
+        choices: Vec<String>,
+    },
     /// A host and a port, `127.0.0.1:8686`.
     Address,
     /// Where a server's API begins, `https://host/path`, or nothing.
@@ -120,6 +125,12 @@ fn longest() -> u64 {
 }
 
 impl Kind {
+    /// [`Kind::Rules`] with these words.
+    #[must_use]
+    pub fn rules(words: &[&str]) -> Self {
+        Self::Rules { choices: words.iter().map(|word| (*word).to_owned()).collect() }
+    }
+
     /// A [`Kind::Choice`] of these words.
     #[must_use]
     pub fn choice(words: &[&str]) -> Self {
@@ -137,6 +148,7 @@ impl Kind {
             Self::Duration { .. } => "duration",
             Self::Choice { .. } => "choice",
             Self::List => "list",
+            Self::Rules { .. } => "rules",
             Self::Address => "address",
             Self::Url => "url",
             Self::Secret => "secret",
@@ -158,6 +170,10 @@ impl Kind {
             }
             Self::Choice { choices } => value.as_str().is_some_and(|word| choices.iter().any(|choice| choice == word)),
             Self::List => value.as_array().is_some_and(|items| items.iter().all(Value::is_string)),
+            Self::Rules { choices } => {
+                let is_rule = |item: &Value| item.as_str().is_some_and(|rule| is_rule(rule, choices));
+                value.as_array().is_some_and(|items| items.iter().all(is_rule))
+            }
             Self::Address => value.as_str().is_some_and(is_address),
             Self::Url => value.as_str().is_some_and(|text| text.is_empty() || is_base_url(text)),
             Self::Secret => value.as_str().is_some_and(|text| !text.is_empty()),
@@ -181,6 +197,12 @@ impl Kind {
             }
             Self::Choice { choices } => format!("one of {}", choices.join(", ")),
             Self::List => "a list of texts".to_owned(),
+            Self::Rules { choices } => {
+                let (words, word) = (choices.join(", "), choices.first().map_or("", String::as_str));
+                format!(
+                    "a list of rules NAME=WORD, where WORD is one of {words}, such as some_name={word}, other_*={word}"
+                )
+            }
             Self::Address => "a host and a port, such as 127.0.0.1:8686".to_owned(),
             Self::Url => "nothing, or http:// or https:// with a host and no password or query, such as \
                  http://127.0.0.1:4318"
@@ -207,13 +229,21 @@ impl Kind {
             Self::Duration { unit, .. } => span(trimmed, *unit).map(Value::from),
             Self::Choice { .. } | Self::Address | Self::Url => Some(Value::from(trimmed)),
             Self::Text | Self::Secret => Some(Value::from(text)),
-            Self::List if trimmed.starts_with('[') => serde_json::from_str(trimmed).ok(),
-            Self::List => {
+            Self::List | Self::Rules { .. } if trimmed.starts_with('[') => serde_json::from_str(trimmed).ok(),
+            Self::List | Self::Rules { .. } => {
                 let items = trimmed.split([',', '，']).map(str::trim).filter(|item| !item.is_empty());
                 Some(items.map(Value::from).collect())
             }
         }
     }
+}
+
+fn is_rule(rule: &str, choices: &[String]) -> bool {
+    let Some((name, word)) = rule.rsplit_once('=') else { return false };
+    let name = name.trim();
+    let plain = name.strip_suffix('*').unwrap_or(name);
+    let spaced = plain.chars().any(|c| c.is_whitespace() || c.is_control() || matches!(c, '*' | '='));
+    !name.is_empty() && !spaced && choices.iter().any(|choice| choice == word.trim())
 }
 
 /// Splits `10 MiB` into the number and the unit behind it.

@@ -44,6 +44,16 @@ impl Settings {
         })
     }
 
+    /// The value of a [`Kind::List`] or [`Kind::Rules`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`Settings::integer`].
+    pub fn texts(&self, key: &str) -> Result<Vec<String>, SettingsError> {
+        let text = |item: &serde_json::Value| item.as_str().map(str::to_owned);
+        self.typed(key, "a list of texts", |entry| entry.value.as_array()?.iter().map(text).collect())
+    }
+
     /// The value of a [`Kind::Duration`].
     ///
     /// # Errors

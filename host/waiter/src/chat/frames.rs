@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 /// The code of a notice: it could not be begun yet, and is tried again.
 const WAITING: &str = "waiting";
 
+/// The code of a notice that asks the owner whether a tool may run.
+const QUESTION: &str = "question";
+
 /// The code of a notice: a plugin refused it.
 const REFUSED: &str = "refused";
 
@@ -133,10 +136,15 @@ impl FromServer {
     pub(crate) fn ends_waiting(&self) -> bool {
         match self {
             Self::Reply { .. } | Self::Error { .. } => true,
-            Self::Notice { code, .. } => code != WAITING,
+            Self::Notice { code, .. } => code != WAITING && code != QUESTION,
             Self::Stopped { running } => !running,
             _ => false,
         }
+    }
+
+    /// Whether the turn of this id waits for the owner's word.
+    pub(crate) fn asks(&self) -> bool {
+        matches!(self, Self::Notice { run: Some(_), code, .. } if code == QUESTION)
     }
 
     /// Whether it may be about an interrupt alone, and the turn that it names goes on.
@@ -181,7 +189,7 @@ mod tests {
         assert!(!message(Some("r")).ends_waiting() && !message(None).ends_waiting());
         assert!(!FromServer::Stopped { running: true }.ends_waiting());
         let notice = |code: &str| FromServer::Notice { run: None, code: code.into(), text: "x".into() };
-        assert!(!notice("waiting").ends_waiting());
+        assert!(!notice("waiting").ends_waiting() && !notice("question").ends_waiting());
         assert!(notice("shutting-down").ends_waiting());
     }
 }

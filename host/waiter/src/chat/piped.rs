@@ -1,4 +1,5 @@
-//! A chat whose stdin is no terminal: each line is said in turn, and its reply is waited for.
+//! A chat whose stdin is no terminal: each line is said in turn, and its reply is waited for. Where the turn asks whether
+//! a tool may run, the next line is the answer.
 
 use serde::Serialize;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
@@ -10,6 +11,8 @@ use crate::client::Client;
 use crate::failure::Failure;
 use crate::plain::{plain, plain_json};
 use crate::{complain, print};
+
+type Lines = tokio::io::Lines<BufReader<tokio::io::Stdin>>;
 
 #[derive(Serialize)]
 struct Exchange {
@@ -25,13 +28,11 @@ pub(super) async fn run(client: &Client, mut line: Line, json: bool) -> Result<u
     let mut exchanges = Vec::new();
     let mut code = 0;
     loop {
-        let read = lines.next_line().await;
-        let read = read.map_err(|error| Failure::Failed(format!("stdin can't be read: {error}")))?;
-        let Some(text) = read else { break };
+        let Some(text) = next_line(&mut lines).await? else { break };
         if text.trim().is_empty() {
             continue;
         }
-        let exchange = match say(client, &mut line, &text).await {
+        let exchange = match say(client, &mut line, &text, &mut lines).await {
             // What was answered before is in the document.
             Err(failure) if json => {
                 complain(&failure.sentence());
@@ -68,7 +69,7 @@ fn show(exchange: &Exchange) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn say(client: &Client, line: &mut Line, text: &str) -> Result<Exchange, Failure> {
+async fn say(client: &Client, line: &mut Line, text: &str, lines: &mut Lines) -> Result<Exchange, Failure> {
     let mut exchange = Exchange::of(text);
     let id = uuid::Uuid::now_v7().to_string();
     let lost = |reason: &str| Failure::Failed(format!("the connection was lost before the answer came: {reason}"));
@@ -121,11 +122,28 @@ async fn say(client: &Client, line: &mut Line, text: &str) -> Result<Exchange, F
             {
                 continue;
             }
+            let asks = frame.asks();
             if exchange.take(frame) {
                 return Ok(exchange);
             }
+            if asks {
+                answer(line, lines).await?;
+            }
         }
     }
+}
+
+/// Says the next line, which answers a question. Where there is none, the question waits for somebody else.
+async fn answer(line: &mut Line, lines: &mut Lines) -> Result<(), Failure> {
+    if let Some(text) = next_line(lines).await? {
+        let id = uuid::Uuid::now_v7().to_string();
+        line.send(&ToServer::Say { text: &text, id: &id }).await;
+    }
+    Ok(())
+}
+
+async fn next_line(lines: &mut Lines) -> Result<Option<String>, Failure> {
+    lines.next_line().await.map_err(|error| Failure::Failed(format!("stdin can't be read: {error}")))
 }
 
 impl Exchange {

@@ -45,7 +45,10 @@ pub(super) async fn run(home: &Path, client: Client, line: Line) -> Result<(), F
     put(&greeting);
     let mut next = chat.read().await;
     while let Some(text) = next {
-        let begun = if chat.say(&text).await { chat.watch().await? } else { None };
+        let begun = match chat.say(&text).await {
+            Some(id) => chat.watch(TurnWatch::of(id)).await?,
+            None => None,
+        };
         next = match begun {
             Some(text) => Some(text),
             None => chat.read().await,
@@ -96,18 +99,18 @@ impl Chat {
         self.editor.print(&text);
     }
 
-    async fn say(&mut self, text: &str) -> bool {
+    /// Says it; returns what it was called, where it was sent.
+    async fn say(&mut self, text: &str) -> Option<String> {
         let id = uuid::Uuid::now_v7().to_string();
         let said = self.line.send(&ToServer::Say { text, id: &id }).await;
         if !said {
             put(&self.screen.remark(NOT_SENT));
         }
-        said
+        said.then_some(id)
     }
 
     /// Shows a turn until it has ended. What was typed too late to interrupt it is returned, to be said.
-    async fn watch(&mut self) -> Result<Option<String>, Failure> {
-        let mut turn = TurnWatch::default();
+    async fn watch(&mut self, mut turn: TurnWatch) -> Result<Option<String>, Failure> {
         let mut stopping = false;
         loop {
             match self.watch_until_key(&mut turn, &mut stopping).await? {
@@ -193,9 +196,9 @@ impl Chat {
     async fn show(&mut self, event: &Event, turn: &mut TurnWatch) -> bool {
         match event {
             Event::Frame(frame) => {
-                turn.saw(frame);
+                let own = turn.saw(frame, &self.client).await;
                 put(&self.screen.show(frame));
-                frame.ends_waiting() && (!frame.may_leave_the_turn() || turn.is_over(&self.client).await)
+                own && frame.ends_waiting() && (!frame.may_leave_the_turn() || turn.is_over(&self.client).await)
             }
             Event::Lost(reason) => {
                 put(&self.screen.remark(&lost(reason)));

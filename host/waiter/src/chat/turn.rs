@@ -49,21 +49,40 @@ impl Run {
     }
 }
 
-/// The turn that is watched, as far as it is known.
-#[derive(Default)]
+/// The turn that is watched: the one that takes what was said, as far as it is known.
 pub(crate) struct TurnWatch {
+    /// What the chat called it.
+    said: String,
+    /// Known once it is accepted.
+    taker: Option<Taker>,
     run: Option<String>,
     /// The last frame may have been its last, or may not.
     doubtful: bool,
 }
 
 impl TurnWatch {
-    /// Takes notice of a frame.
-    pub(crate) fn saw(&mut self, frame: &FromServer) {
+    /// Watches what becomes of the words that were sent under this id.
+    pub(crate) fn of(said: String) -> Self {
+        Self { said, taker: None, run: None, doubtful: false }
+    }
+
+    /// Takes notice of a frame; returns whether it may be of the turn, and not of another in the same conversation.
+    pub(crate) async fn saw(&mut self, frame: &FromServer, client: &Client) -> bool {
+        if let FromServer::Accepted { input, id: Some(id) } = frame
+            && *id == self.said
+        {
+            self.taker = Some(Taker::of(input.clone()));
+        }
         if let Some(run) = frame.run() {
+            if let Some(taker) = &mut self.taker
+                && !taker.is(client, run).await
+            {
+                return false;
+            }
             self.run = Some(run.to_owned());
         }
         self.doubtful = frame.may_leave_the_turn();
+        true
     }
 
     /// How long the line may be silent before [`TurnWatch::is_over`] is asked.
@@ -72,9 +91,12 @@ impl TurnWatch {
     }
 
     /// Whether the journal says that the turn has ended. To be asked when the line has been silent for a while.
-    pub(crate) async fn is_over(&self, client: &Client) -> bool {
-        let Some(run) = &self.run else { return false };
-        Run::of(client, run).await.is_ok_and(|run| run.is_over())
+    pub(crate) async fn is_over(&mut self, client: &Client) -> bool {
+        match (&self.run, &mut self.taker) {
+            (Some(run), _) => Run::of(client, run).await.is_ok_and(|run| run.is_over()),
+            (None, Some(taker)) => taker.is_over(client).await,
+            (None, None) => false,
+        }
     }
 }
 

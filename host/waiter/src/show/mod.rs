@@ -3,6 +3,7 @@
 pub(crate) mod bindings;
 pub(crate) mod offers;
 pub(crate) mod plugins;
+pub(crate) mod questions;
 pub(crate) mod runs;
 pub(crate) mod settings;
 pub(crate) mod sources;

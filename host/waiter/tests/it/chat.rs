@@ -102,6 +102,30 @@ async fn the_conversation_has_the_name_that_was_asked_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn where_a_turn_asks_the_next_line_is_the_answer() {
+    let (outcome, house) = chat(&[], "ring it\nyes\n", async |mut slot| {
+        let said = heard(&mut slot).await;
+        say(&slot, &json!({"type": "accepted", "input": "i", "id": said["id"]}));
+        // One of another turn is not for this line.
+        say(&slot, &json!({"type": "notice", "code": "question", "text": "May I?"}));
+        say(&slot, &json!({"type": "notice", "run": "r", "code": "question", "text": "May it ring?"}));
+        let answer = heard(&mut slot).await;
+        assert_eq!(answer["text"], "yes");
+        say(&slot, &json!({"type": "accepted", "input": "j", "id": answer["id"]}));
+        say(&slot, &json!({"type": "reply", "run": "r", "text": "it rang"}));
+        assert!(slot.next().await.is_err());
+    })
+    .await;
+    insta::assert_snapshot!(outcome.shown(&house), @r"
+    it rang
+    --- stderr
+    [question] May I?
+    [question] May it ring?
+    --- exit code 0
+    ");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_turn_without_a_reply_is_a_failure() {
     let (outcome, house) = chat(&[], "one\n", async |mut slot| {
         let said = heard(&mut slot).await;

@@ -408,7 +408,7 @@ async fn a_conversation_named_before_the_command_is_used_or_refused() {
         let asked = house.turns.asked.lock().unwrap().pop().unwrap();
         assert_eq!(asked.conversation.to_string(), conversation, "{args:?}");
     }
-    for command in ["status", "tools", "plugin", "source", "settings", "owner", "runs", "stop"] {
+    for command in ["status", "tools", "plugin", "source", "settings", "owner", "questions", "runs", "stop"] {
         let outcome = run(&house, &["--conversation", "work", command]).await;
         assert_eq!(outcome.code, 2, "{command}: {}", outcome.stdout);
         assert!(outcome.stderr.contains("--conversation"), "{command}: {}", outcome.stderr);
@@ -460,6 +460,28 @@ async fn a_pairing_tells_the_code_and_whom_it_paired() {
     let paired = run(&house, &["--json", "owner", "pair"]).await;
     assert_eq!(paired.json()["user"], "10001");
     assert!(paired.stderr.contains("AB23CD45"), "people read the code there");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn questions_are_listed_and_answered() {
+    let house = House::open().await;
+    insta::assert_snapshot!(run(&house, &["questions"]).await.shown(&house), @r#"
+    3: may the tool qq_kick run?
+      arguments: {"user":"10001"}
+      asked for by Ada (qq:10002) in qq:group/7. Your settings want you to be asked about it.
+      `waiter questions allow 3` lets it run, `waiter questions deny 3` does not
+    --- exit code 0
+    "#);
+    insta::assert_snapshot!(run(&house, &["questions", "allow", "3"]).await.shown(&house), @r"
+    qq_kick runs
+    --- exit code 0
+    ");
+    insta::assert_snapshot!(run(&house, &["questions", "deny", "4"]).await.shown(&house), @r"
+    --- stderr
+    no question 4 waits
+    hint: `waiter questions` lists those that do
+    --- exit code 1
+    ");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -146,6 +146,28 @@ async fn an_interrupt_that_is_refused_does_not_end_the_watching() {
     terminal.shows("the rest of it").await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn the_answer_to_somebody_else_does_not_end_the_watching() {
+    let (listeners, mut ends) = FakeListeners::new(16);
+    let house = House::with(listeners).await;
+    house.settings.set("core.discovery.adopt", false).unwrap();
+    house.journal.accept_input("cli:owner", "mine", None, json!({}), "person:cli:owner").await.unwrap();
+    let other = house.journal.start_run("cli:owner", "cli:owner", &[]).await.unwrap().run;
+    let own = house.journal.start_run("cli:owner", "cli:owner", &["mine".to_owned()]).await.unwrap().run;
+    let mut terminal = Terminal::open(&house);
+    let mut slot = ends.recv().await.unwrap();
+    say(&slot, &json!({"type": "hello", "conversation": "owner"}));
+    terminal.shows("> ").await;
+    terminal.press("tell me more\r");
+    let said = heard(&mut slot).await;
+    say(&slot, &json!({"type": "accepted", "input": "mine", "id": said["id"]}));
+    say(&slot, &json!({"type": "reply", "run": other, "text": "that is for another"}));
+    terminal.shows("that is for another").await;
+    // Pieces are shown only while a turn is watched.
+    say(&slot, &json!({"type": "delta", "run": own, "kind": "text", "text": "It begins"}));
+    terminal.shows("It begins").await;
+}
+
 /// A chat that goes on where its terminal's end would end it, and a pipe that ends when it does.
 async fn ignoring_hangups() -> (House, Terminal, ChatEnd, pipe::Receiver) {
     let (listeners, mut ends) = FakeListeners::new(16);

@@ -97,6 +97,13 @@ impl FakePlugins {
         self.change(|offers| offers.stages.push(Offer { plugin: plugin.to_owned(), item }));
     }
 
+    /// A plugin that may bring in what others wrote.
+    pub(crate) fn reaches_out(&self, plugin: &str) {
+        self.change(|offers| {
+            offers.outward.insert(plugin.to_owned());
+        });
+    }
+
     /// The next message that was sent.
     pub(crate) async fn next_output(&self) -> Output {
         self.outbox.lock().await.recv().await.expect("something is sent")
