@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use tokio::net::UnixStream;
 use tokio_tungstenite::tungstenite::Message;
 
+use crate::chat::Chat;
 use crate::daemon::{Daemon, Home};
-use crate::vendor::Vendor;
+use crate::vendor::{Reply, Vendor, finish, text_event};
 
 const KILLS: u64 = 12;
 
@@ -85,6 +86,50 @@ async fn killed_in_the_middle_of_turns_it_loses_nothing_that_was_acknowledged() 
         .query_row("SELECT count(*) FROM runs WHERE status = 'open'", [], |row| row.get(0))
         .expect("it can be counted");
     assert_eq!(open, 0, "every run has an end");
+}
+
+#[tokio::test]
+async fn a_message_whose_model_was_being_asked_at_the_kill_is_answered_once_after_the_start() {
+    let home = Arc::new(Home::new());
+    let vendor = Vendor::start().await;
+    let half = || vec![text_event("half an ")];
+    vendor.script([Reply::Open(half()), Reply::Paused(half(), vec![text_event("answer"), finish("stop")])]);
+    let mut daemon = home.start().await;
+    daemon.use_vendor(&vendor).await;
+    let mut chat = Chat::open(&daemon).await;
+    let question = json!({ "type": "say", "text": "are you there?", "id": "0199a0c7-6f5e-7c31-8d7a-8f3f0c2f9f11" });
+    chat.send(&question).await;
+    let (taken, _) = chat.until("accepted").await;
+    vendor.asked(1).await;
+    // The piece that came proves that the model's answer was under way.
+    chat.until("delta").await;
+    daemon.signal(rustix::process::Signal::KILL);
+    daemon.child.wait().await.expect("it ends");
+
+    let daemon = home.start().await;
+    let mut chat = Chat::open(&daemon).await;
+    // As a client does that does not know whether it was heard.
+    chat.send(&question).await;
+    let asked = vendor.asked(2).await.pop().expect("two questions");
+    let said = asked.messages().iter().filter(|message| message["role"] == "user").count();
+    assert_eq!(said, 1, "its words stand there once: {}", asked.body);
+    assert!(!asked.says("half an"), "{}", asked.body);
+    vendor.go_on();
+    let (reply, before) = chat.until("reply").await;
+    assert_eq!(reply["text"], "half an answer");
+    let again = before.iter().find(|frame| frame["type"] == "accepted").expect("it was heard again");
+    assert_eq!(again["input"], taken["input"], "and known");
+
+    vendor.always("another answer");
+    chat.say("and now?").await;
+    let (reply, before) = chat.until("reply").await;
+    assert_eq!(reply["text"], "another answer");
+    assert!(!before.iter().any(|frame| frame["type"] == "reply"), "{before:?}");
+    assert_eq!(vendor.asked_so_far().len(), 3, "nothing was asked twice");
+    let runs = daemon.waiter_json(&["runs", "list"]).await;
+    let errors: Vec<_> = runs["runs"].as_array().or(runs.as_array()).expect("a list").iter().collect();
+    let cut = errors.iter().find(|run| run["status"] == "failed").unwrap_or_else(|| panic!("{runs}"));
+    assert!(cut["error"].as_str().is_some_and(|error| error.contains("taken up by another")), "{cut}");
 }
 
 /// The file is whole after every kill, and its events are in order.

@@ -3,6 +3,7 @@
 
 mod agent_life;
 mod bad_input;
+mod channels;
 mod chat;
 mod collector;
 mod compiling;
@@ -22,6 +23,7 @@ mod plugins;
 mod projects;
 mod qq;
 mod refusals;
+mod rights;
 mod secrets;
 mod signals;
 mod stages;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use homeagent_journal::{Journal, JournalError};
 use homeagent_settings::{Bindings, Settings, SettingsError};
@@ -19,6 +20,7 @@ use crate::core::Core;
 use crate::intake::{self, Manner};
 use crate::interrupt::Stop;
 use crate::lifecycle::{self, Phase};
+use crate::pairing::{PairingCode, PairingStatus};
 use crate::prompt::Persona;
 use crate::result::TurnEvent;
 use crate::scheduler;
@@ -223,6 +225,20 @@ impl Agent {
     /// The tools that a turn with these rights has, sorted by name.
     pub fn tools(&self, role: Role) -> Vec<ToolListing> {
         ToolSet::assemble(&self.core.plugins.offers(), None).listing(role)
+    }
+
+    /// Makes a code with which an account of a channel becomes the owner's; an earlier one counts no more.
+    ///
+    /// # Errors
+    ///
+    /// A system without random bytes.
+    pub fn pair(&self) -> Result<PairingCode, CallError> {
+        self.core.pairing.begin()
+    }
+
+    /// How the last pairing stands, as soon as its code does not wait any more, or after `wait`.
+    pub async fn pairing(&self, wait: Duration) -> PairingStatus {
+        self.core.pairing.status(wait).await
     }
 
     /// Stops it: no more inputs are taken, waiting ones are flushed and their senders told, running turns get

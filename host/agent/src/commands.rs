@@ -94,20 +94,13 @@ async fn carry_out(
         Err(error) => {
             let done = stopped.map_or_else(|| "nothing was done".to_owned(), |(_, text)| text);
             let text = format!("I can't write my journal; {name}: {done} ({error})");
-            match watcher {
-                Some(watcher) => {
-                    let error = TurnError { code: "journal".to_owned(), text };
-                    let finish = "failed".to_owned();
-                    watcher.finish(TurnResult { finish, error: Some(error), ..TurnResult::default() });
-                }
-                None => intake::tell_unrecorded(core, input, "failed", text).await,
-            }
+            unrecorded(core, input, watcher, text).await;
             return Err(error);
         }
     };
     let mut silent = false;
-    let mut status = RunStatus::Completed;
-    let reply = if !allowed {
+    let mut failed = false;
+    let text = if !allowed {
         format!("{name} needs the role {}.", least.as_str())
     } else {
         match command {
@@ -123,7 +116,7 @@ async fn carry_out(
                     }
                     Err(error) => {
                         tracing::error!(%error, "a session could not be begun");
-                        status = RunStatus::Failed;
+                        failed = true;
                         format!("I can't begin anew, so I go on as before: {error}")
                     }
                 }
@@ -138,7 +131,7 @@ async fn carry_out(
                     None => match withdraw(core, &record, input).await {
                         Ok(text) => text,
                         Err(error) => {
-                            status = RunStatus::Failed;
+                            failed = true;
                             format!("I can't write my journal, so nothing was withdrawn: {error}")
                         }
                     },
@@ -147,30 +140,86 @@ async fn carry_out(
         }
     };
     tracing::info!(command = name, principal, allowed, "command");
+    let reply = Reply { text, refused: !allowed, failed, silent };
+    conclude(core, &record, input, watcher, reply).await
+}
+
+/// What the host itself says to an input, in the place of a turn.
+#[derive(Default)]
+pub(crate) struct Reply {
+    pub(crate) text: String,
+    /// What was asked for was not allowed.
+    pub(crate) refused: bool,
+    /// The journal kept it from being done.
+    pub(crate) failed: bool,
+    /// Somebody else says it.
+    pub(crate) silent: bool,
+}
+
+/// Answers an input, in a run of its own that takes it.
+pub(crate) async fn answer(
+    core: &Arc<Core>,
+    input: &Input,
+    watcher: Option<Watcher>,
+    reply: Reply,
+) -> Result<(), JournalError> {
+    let (conversation, principal) = (input.conversation.to_string(), input.principal.to_string());
+    let ids = [input.id.clone()];
+    match Record::begin(&core.journal, &conversation, &input.audience, &principal, &ids).await {
+        Ok(record) => conclude(core, &record, input, watcher, reply).await,
+        Err(error) => {
+            unrecorded(core, input, watcher, reply.text).await;
+            Err(error)
+        }
+    }
+}
+
+/// Answers although the journal can't record it.
+async fn unrecorded(core: &Core, input: &Input, watcher: Option<Watcher>, text: String) {
+    match watcher {
+        Some(watcher) => {
+            let error = TurnError { code: "journal".to_owned(), text };
+            let finish = "failed".to_owned();
+            watcher.finish(TurnResult { finish, error: Some(error), ..TurnResult::default() });
+        }
+        None => intake::tell_unrecorded(core, input, "failed", text).await,
+    }
+}
+
+/// Sends the answer and ends the run.
+async fn conclude(
+    core: &Arc<Core>,
+    record: &Record,
+    input: &Input,
+    watcher: Option<Watcher>,
+    reply: Reply,
+) -> Result<(), JournalError> {
+    let Reply { text, refused, failed, silent } = reply;
     let mut result = TurnResult {
         session: record.session.clone(),
         run: record.run.clone().unwrap_or_default(),
-        reply: reply.clone(),
+        reply: text.clone(),
         finish: "command".to_owned(),
         ..TurnResult::default()
     };
-    if status == RunStatus::Failed {
+    if failed {
         result.finish = "failed".to_owned();
-        result.error = Some(TurnError { code: "journal".to_owned(), text: reply.clone() });
+        result.error = Some(TurnError { code: "journal".to_owned(), text: text.clone() });
     }
-    if !allowed {
-        result.error = Some(TurnError { code: "refused".to_owned(), text: reply.clone() });
+    if refused {
+        result.error = Some(TurnError { code: "refused".to_owned(), text: text.clone() });
     }
     if !silent && core.plugins.offers().channel(&input.conversation.channel).is_some() {
         let route = Route { conversation: input.conversation.clone(), reply_route: input.reply_route.clone() };
         let run = record.run.clone();
-        let output = route.output(run.as_deref(), OutputKind::Reply, reply);
+        let output = route.output(run.as_deref(), OutputKind::Reply, text);
         let cause = core::cause(run, &input.conversation, &input.audience, input.principal.clone(), DEADLINE);
-        if let Err(error) = outputs::deliver(core, &record, output, &cause).await {
+        if let Err(error) = outputs::deliver(core, record, output, &cause).await {
             result.error = Some(TurnError { code: "not-delivered".to_owned(), text: error.to_string() });
         }
     }
-    let finished = arrears::finish(core, &record, status, &result).await;
+    let status = if failed { RunStatus::Failed } else { RunStatus::Completed };
+    let finished = arrears::finish(core, record, status, &result).await;
     if let Some(watcher) = watcher {
         watcher.finish(result);
     }

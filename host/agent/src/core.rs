@@ -15,6 +15,7 @@ use tokio_util::task::TaskTracker;
 use crate::arrears::Arrears;
 use crate::interrupt::Control;
 use crate::lifecycle::Phase;
+use crate::pairing::Pairing;
 use crate::prompt::Persona;
 use crate::queue::Queue;
 use crate::schema::Schemas;
@@ -30,6 +31,7 @@ pub(crate) struct Core {
     pub(crate) persona: Persona,
     pub(crate) schemas: Schemas,
     pub(crate) contexts: Contexts,
+    pub(crate) pairing: Pairing,
     queue: Mutex<Queue>,
     /// Wakes the scheduler: an input came, or a turn ended.
     pub(crate) wake: Notify,
@@ -60,6 +62,7 @@ impl Core {
             persona,
             schemas: Schemas::default(),
             contexts: Contexts::default(),
+            pairing: Pairing::default(),
             queue: Mutex::default(),
             wake: Notify::new(),
             running: Mutex::default(),

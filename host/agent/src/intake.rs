@@ -17,9 +17,11 @@ use crate::core::{self, Core};
 use crate::interrupt::is_urgent_timer;
 use crate::lifecycle::{self, Phase};
 use crate::outputs::{self, Route};
+use crate::pairing::{self, Attempt, Verdict};
 use crate::queue::Queued;
 use crate::record::{Record, audience_text};
 use crate::result::{TurnError, TurnResult};
+use crate::rights::{refresh, role_now};
 use crate::watch::Watcher;
 
 /// How long an input waits for a place in a full queue before it is told that the agent is busy.
@@ -30,6 +32,12 @@ const PLACE_BYTES: usize = 64 << 10;
 
 /// The field in an accepted input's payload that says whether the host itself knew who spoke.
 const ATTESTED: &str = "attested";
+
+/// How often an input is taken again after a crash: it may be what the daemon dies of.
+const MOST_RETURNS: u32 = 2;
+
+/// How many characters of a message are repeated to say which is meant.
+const EXCERPT: usize = 60;
 
 /// How long a notice may take.
 const NOTICE_DEADLINE: Duration = Duration::from_secs(10);
@@ -62,28 +70,21 @@ pub(crate) fn input(core: &Core, source: &str, attested: Option<Principal>, subm
     }
 }
 
-/// Who speaks: roles come from the owner's bindings only. A plugin that names itself is a plugin.
+/// Who speaks.
 pub(crate) fn principal(core: &Core, source: &str, submission: &Submission) -> Principal {
-    let user = &submission.user;
-    let itself = user.is_empty() || user == source;
     Principal {
         namespace: source.to_owned(),
-        user: user.clone(),
-        role: bound(core, source, user).unwrap_or(if itself { Role::Plugin } else { Role::Guest }),
+        user: submission.user.clone(),
+        role: role_now(&core.bindings, source, &submission.user),
         display_name: submission.display_name.clone(),
     }
-}
-
-/// The role that the owner gave somebody.
-fn bound(core: &Core, namespace: &str, user: &str) -> Option<Role> {
-    core.bindings.role_of(namespace, user).and_then(|role| Role::parse(&role))
 }
 
 /// Journals an input and queues it. Once this has begun it is finished even if the caller goes away. `attested`: the
 /// host itself knows who speaks, without a binding.
 pub(crate) async fn admit(
     core: &Arc<Core>,
-    input: Input,
+    mut input: Input,
     attested: bool,
     platform_id: Option<String>,
     watcher: Option<Watcher>,
@@ -93,11 +94,23 @@ pub(crate) async fn admit(
         return Err(CallError::NotLive);
     }
     let permit = place(core, &input).await?;
+    // Before all else: what is a code is in nothing that is kept.
+    let attempt = core.pairing.look(&mut input);
     let mut payload = serde_json::to_value(&input).map_err(|error| CallError::Invalid(error.to_string()))?;
     payload[ATTESTED] = json!(attested);
     let core = Arc::clone(core);
     let tasks = core.tasks.clone();
-    let task = tasks.spawn(async move { take(&core, input, payload, platform_id, watcher, manner, permit).await });
+    let item = Queued {
+        patient: false,
+        urgent: false,
+        watcher,
+        permit: Some(permit),
+        arrived: Instant::now(),
+        alone: false,
+        attested,
+        input,
+    };
+    let task = tasks.spawn(async move { take(&core, item, payload, platform_id, manner, attempt).await });
     task.await.unwrap_or_else(|_| Err(CallError::Other("the agent broke while it took this".to_owned())))
 }
 
@@ -128,13 +141,13 @@ async fn place(core: &Core, input: &Input) -> Result<OwnedSemaphorePermit, CallE
 
 async fn take(
     core: &Arc<Core>,
-    input: Input,
+    mut item: Queued,
     payload: Value,
     platform_id: Option<String>,
-    watcher: Option<Watcher>,
     manner: Manner,
-    permit: OwnedSemaphorePermit,
+    attempt: Option<Attempt>,
 ) -> Result<Accepted, CallError> {
+    let input = &item.input;
     let conversation = input.conversation.to_string();
     let key = platform_id.as_deref().map(|id| (input.source.as_str(), id));
     let audience = audience_text(&input.audience);
@@ -152,15 +165,15 @@ async fn take(
         Ok(Acceptance::Accepted { .. }) => {}
     }
     let accepted = Accepted { input: input.id.clone(), duplicate: false };
-    let urgent = is_urgent_timer(&input) || (manner == Manner::Interrupts && input.principal.role == Role::Owner);
-    let item = Queued {
-        patient: manner == Manner::Waits && patient(core, &input),
-        urgent,
-        watcher,
-        permit: Some(permit),
-        arrived: Instant::now(),
-        input,
-    };
+    let verdict = attempt.map_or(Verdict::Pass, |attempt| core.pairing.judge(attempt, input, item.attested));
+    if verdict != Verdict::Pass {
+        let inner = Arc::clone(core);
+        core.tasks.spawn(Box::pin(async move { pairing::run(&inner, item, verdict).await }));
+        return Ok(accepted);
+    }
+    item.urgent = is_urgent_timer(input) || (manner == Manner::Interrupts && input.principal.role == Role::Owner);
+    item.patient = manner == Manner::Waits && patient(core, input);
+    item.arrived = Instant::now();
     let command = commands::of(&item.input);
     if command.is_some_and(|command| command != Command::New) {
         // These do not wait for the turn that runs: they are about it.
@@ -192,39 +205,78 @@ fn patient(core: &Core, input: &Input) -> bool {
         .is_some_and(|offer| offer.item.meta.iter().any(|(key, value)| key == "merge" && value == "wait"))
 }
 
-/// Queues what the last stop left behind. A command is not carried out so late: whoever gave it has gone on.
-pub(crate) async fn recovered(core: &Core, pending: Vec<PendingInput>) {
+/// Queues what the last stop left behind. A command is not carried out so late: whoever gave it has gone on. What the
+/// daemon died of again and again is closed, and its conversation told.
+pub(crate) async fn recovered(core: &Arc<Core>, pending: Vec<PendingInput>) {
     for pending in pending {
-        let (session, conversation) = (pending.session, pending.conversation);
-        let audience = pending.audience;
+        let returned = pending.returned;
         let attested = pending.payload[ATTESTED] == true;
-        let mut input = match serde_json::from_value::<Input>(pending.payload) {
-            Ok(input) => input,
-            Err(error) => {
-                tracing::error!(input = pending.input_id, %error, "a waiting input in the journal can't be read");
-                continue;
-            }
-        };
-        if !attested {
-            // What the owner took from somebody meanwhile, they do not get back.
-            let speaker = &mut input.principal;
-            let now = bound(core, &speaker.namespace, &speaker.user).unwrap_or(Role::Guest);
-            speaker.role = speaker.role.min(now);
-        }
-        if commands::of(&input).is_some() {
+        let Some((input, refusal)) = read_pending(core, pending, attested) else { continue };
+        if commands::of(&input).is_some() || pairing::was_code(&input) {
             let payload = json!({ INPUT_ID: input.id, "code": "stopped", "by": "the daemon's stop" });
-            let kind = EventKind::InputRefused;
-            let refused = NewEvent { session, run: None, conversation, kind, audience, payload };
-            if let Err(error) = core.journal.append(refused).await {
+            if let Err(error) = core.journal.append(NewEvent { payload, ..refusal }).await {
                 tracing::error!(input = input.id, %error, "a command of an earlier start is left waiting");
             }
             continue;
         }
+        if returned > MOST_RETURNS {
+            give_up(core, input, refusal, returned).await;
+            continue;
+        }
         let urgent = is_urgent_timer(&input);
-        let item = Queued { input, watcher: None, permit: None, arrived: Instant::now(), patient: false, urgent };
+        let arrived = Instant::now();
+        let alone = returned > 0;
+        let item = Queued { input, watcher: None, permit: None, arrived, patient: false, urgent, alone, attested };
         // The queue is open: the agent has not begun yet.
         let _ = core.queue().push(item);
     }
+}
+
+/// An input that the journal kept, and the event, but for its details, that would refuse it.
+fn read_pending(core: &Core, pending: PendingInput, attested: bool) -> Option<(Input, NewEvent)> {
+    let mut input = serde_json::from_value::<Input>(pending.payload)
+        .inspect_err(|error| {
+            tracing::error!(input = pending.input_id, %error, "a waiting input in the journal can't be read");
+        })
+        .ok()?;
+    if !attested {
+        refresh(&core.bindings, &mut input.principal);
+    }
+    let refusal = NewEvent {
+        session: pending.session,
+        run: None,
+        conversation: pending.conversation,
+        kind: EventKind::InputRefused,
+        audience: pending.audience,
+        payload: Value::Null,
+    };
+    Some((input, refusal))
+}
+
+/// Closes an input with which the daemon stopped too often, and says so where it came from.
+async fn give_up(core: &Arc<Core>, input: Input, refusal: NewEvent, returned: u32) {
+    tracing::error!(input = input.id, returned, "the daemon stopped each time it worked on an input; it is closed");
+    let payload = json!({ INPUT_ID: input.id, "code": "crashed", "returned": returned });
+    // First of all it is recorded: whoever waits to be told must not bring it back.
+    if let Err(error) = core.journal.append(NewEvent { payload, ..refusal }).await {
+        tracing::error!(input = input.id, %error, "an input can't be closed, and is left to the next start");
+        return;
+    }
+    let text = format!(
+        "I stopped unexpectedly {returned} times while I worked on a message of yours, so I leave it: {}",
+        excerpt(input.payload.text())
+    );
+    let told = Arc::clone(core);
+    core.tasks.spawn(async move { tell(&told, &input, "crashed", &text).await });
+}
+
+/// Enough of a text to know which it was.
+fn excerpt(text: &str) -> String {
+    let mut line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() > EXCERPT {
+        line = line.chars().take(EXCERPT).chain(['\u{2026}']).collect();
+    }
+    format!("\"{line}\"")
 }
 
 /// Puts interrupts that a turn did not take before what waits in their conversation.

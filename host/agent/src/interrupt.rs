@@ -6,11 +6,13 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use homeagent_settings::Bindings;
 use homeagent_types::{Conversation, Input, Principal, Role, Timestamp, now};
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
 use crate::queue::Queued;
+use crate::rights::{refresh, role_now};
 use crate::sending::Reply;
 
 /// What the model reads before the text of an interrupt.
@@ -41,6 +43,7 @@ pub(crate) struct Control {
     /// What the turn has said, for those who speak in its name.
     reply: OnceLock<Arc<Mutex<Reply>>>,
     pub(crate) conversation: Conversation,
+    bindings: Bindings,
     /// For people; the clock may be set meanwhile.
     pub(crate) started_at: Timestamp,
     /// What turns are ordered by.
@@ -55,6 +58,8 @@ pub(crate) struct Control {
 struct Inner {
     /// The one with the least rights of all whose words are in the turn.
     principal: Principal,
+    /// The host itself knows that one, without a binding.
+    attested: bool,
     mail: VecDeque<Queued>,
     wants_cancel: bool,
     cancels: u32,
@@ -73,12 +78,16 @@ pub(crate) fn is_urgent_timer(input: &Input) -> bool {
 }
 
 impl Control {
-    pub(crate) fn new(conversation: Conversation, principal: Principal) -> Self {
-        let inner = Inner { principal, mail: VecDeque::new(), wants_cancel: false, cancels: 0, closed: false };
+    pub(crate) fn new(bindings: Bindings, first: &Queued) -> Self {
+        let (conversation, principal) = (first.input.conversation.clone(), first.input.principal.clone());
+        let attested = first.attested;
+        let mail = VecDeque::new();
+        let inner = Inner { principal, attested, mail, wants_cancel: false, cancels: 0, closed: false };
         Self {
             run: OnceLock::new(),
             reply: OnceLock::new(),
             conversation,
+            bindings,
             started_at: now(),
             began: Instant::now(),
             stop: watch::Sender::new(None),
@@ -126,9 +135,14 @@ impl Control {
     pub(crate) fn mail(&self) -> Option<Input> {
         let mut inner = self.inner();
         inner.wants_cancel = false;
-        let input = inner.mail.front()?.input.clone();
+        let first = inner.mail.front()?;
+        let (mut input, attested) = (first.input.clone(), first.attested);
+        if !attested {
+            refresh(&self.bindings, &mut input.principal);
+        }
         if input.principal.role < inner.principal.role {
             inner.principal = input.principal.clone();
+            inner.attested = attested;
         }
         Some(input)
     }
@@ -184,9 +198,14 @@ impl Control {
         }
     }
 
-    /// With whose rights the turn runs.
+    /// With whose rights the turn runs: what the owner takes from somebody, their turn has no more.
     pub(crate) fn principal(&self) -> Principal {
-        self.inner().principal.clone()
+        let inner = self.inner();
+        let mut principal = inner.principal.clone();
+        if !inner.attested {
+            principal.role = principal.role.min(role_now(&self.bindings, &principal.namespace, &principal.user));
+        }
+        principal
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {

@@ -34,6 +34,10 @@ pub(crate) struct Queued {
     pub(crate) patient: bool,
     /// May start a turn although all places are taken.
     pub(crate) urgent: bool,
+    /// Has a turn of its own: a crash gave it back, and if it is what the daemon died of, it takes no other along.
+    pub(crate) alone: bool,
+    /// The host itself knows who speaks, without a binding.
+    pub(crate) attested: bool,
 }
 
 /// Inputs of one conversation that one turn takes.
@@ -238,6 +242,7 @@ fn ready_at(items: &VecDeque<Queued>, merge: Duration) -> Instant {
 
 fn is_mergeable(item: &Queued) -> bool {
     item.watcher.is_none()
+        && !item.alone
         && item.input.kind == "message"
         && matches!(&item.input.payload, Payload::Text(text) if commands::parse(text).is_none())
 }
@@ -251,6 +256,7 @@ fn merges(last: &Queued, next: &Queued, merge: Duration) -> bool {
         && a.principal.namespace == b.principal.namespace
         && a.principal.user == b.principal.user
         && a.principal.role == b.principal.role
+        && last.attested == next.attested
         // Two terminals of one person each get their own answer; a channel that waits for more knows its ways.
         && (last.patient || a.reply_route == b.reply_route)
         && apart <= merge

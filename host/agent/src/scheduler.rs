@@ -16,6 +16,7 @@ use crate::interrupt::Control;
 use crate::lifecycle::Phase;
 use crate::queue::{Batch, Next};
 use crate::result::{TurnError, TurnResult};
+use crate::rights::refresh;
 use crate::snapshot;
 use crate::turn::{BeginError, Turn};
 
@@ -73,13 +74,16 @@ impl Drop for Seat {
     }
 }
 
-fn seat(core: &Arc<Core>, batch: Batch) {
+fn seat(core: &Arc<Core>, mut batch: Batch) {
+    for item in batch.items.iter_mut().filter(|item| !item.attested) {
+        refresh(&core.bindings, &mut item.input.principal);
+    }
     let Some(first) = batch.items.first() else {
         core.queue().done(&batch.conversation);
         return;
     };
-    let (conversation, principal) = (first.input.conversation.clone(), first.input.principal.clone());
-    let control = Arc::new(Control::new(conversation, principal));
+    // They are all of one account, and so have one role.
+    let control = Arc::new(Control::new(core.bindings.clone(), first));
     core.turn_began(Arc::clone(&control));
     let seat = Seat { core: Arc::clone(core), conversation: batch.conversation.clone(), control };
     core.tasks.spawn(async move { Box::pin(occupy(&seat, batch)).await });

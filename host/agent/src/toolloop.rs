@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use futures::future::join_all;
-use homeagent_journal::{EventKind, JournalError};
+use homeagent_journal::{EFFECT, EventKind, JournalError};
 use homeagent_types::model::{ContentPart, Message};
 use homeagent_types::stage::{HandlerMode, Stage, StageData};
 use homeagent_types::{CallError, Cause, Denial, Effect, Shown, ToolCall, ToolOutput};
@@ -278,6 +278,7 @@ impl Workshop<'_> {
             "name": call.name,
             "arguments": call.arguments,
             "plugin": tool.plugin(),
+            EFFECT: tool.definition.effect,
             "caller": self.cause.chain.last(),
         });
         self.record.event(EventKind::ToolStarted, started).await?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use homeagent_journal::Journal;
-use homeagent_settings::{Secrets, Settings, Sources};
+use homeagent_settings::{Bindings, Secrets, Settings, Sources};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -27,6 +27,8 @@ pub struct Parts {
     pub secrets: Secrets,
     /// The configured sources.
     pub sources: Sources,
+    /// Who has which role.
+    pub bindings: Bindings,
     /// The journal.
     pub journal: Journal,
     /// The agent, and what lives as long as it does.

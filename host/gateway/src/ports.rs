@@ -1,9 +1,10 @@
 //! What the gateway needs of the agent, and of whoever starts and stops it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
-use homeagent_agent::{ActiveRun, Agent, AgentStatus, Ask, Asked, Phase, ToolListing};
+use homeagent_agent::{ActiveRun, Agent, AgentStatus, Ask, Asked, PairingCode, PairingStatus, Phase, ToolListing};
 use homeagent_providers::{Providers, SourceState};
 use homeagent_types::ports::{Adapters, Listeners, Mind, PluginAdmin, PluginStatus};
 use homeagent_types::{CallError, Cause, Role, Timestamp, ToolOutput};
@@ -34,7 +35,7 @@ pub enum Change {
     /// The agent started or stopped.
     Agent(Phase),
     /// A plugin's state is another one.
-    Plugin(PluginStatus),
+    Plugin(Box<PluginStatus>),
     /// A source failed, or answers again.
     Source(SourceState),
     /// So many changes came too fast to be told.
@@ -110,6 +111,12 @@ pub trait Turns: Send + Sync {
 
     /// Calls a tool with the rights of `cause.principal`. `args` is a JSON text.
     async fn call_tool(&self, name: &str, args: String, cause: Cause) -> Result<ToolOutput, CallError>;
+
+    /// Makes a code with which an account becomes the owner's.
+    fn pair(&self) -> Result<PairingCode, CallError>;
+
+    /// How the last pairing stands, as soon as its code does not wait any more, or after `wait`.
+    async fn pairing(&self, wait: Duration) -> PairingStatus;
 }
 
 #[async_trait]
@@ -136,5 +143,13 @@ impl Turns for Agent {
 
     async fn call_tool(&self, name: &str, args: String, cause: Cause) -> Result<ToolOutput, CallError> {
         Mind::call_tool(self, CALLER, name, args, cause).await
+    }
+
+    fn pair(&self) -> Result<PairingCode, CallError> {
+        Agent::pair(self)
+    }
+
+    async fn pairing(&self, wait: Duration) -> PairingStatus {
+        Agent::pairing(self, wait).await
     }
 }

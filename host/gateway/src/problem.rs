@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use homeagent_settings::{DatabaseError, Fault, ImportError, SecretsError, SettingsError, SourceError};
+use homeagent_settings::{BindingError, DatabaseError, Fault, ImportError, SecretsError, SettingsError, SourceError};
 use homeagent_types::CallError;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -159,6 +159,16 @@ impl From<ImportError> for Problem {
             }
             ImportError::Database(inner) => database_problem(&inner),
             error => Self::internal(error.to_string()),
+        }
+    }
+}
+
+impl From<BindingError> for Problem {
+    fn from(error: BindingError) -> Self {
+        match &error {
+            BindingError::UnknownRole { .. } | BindingError::Nobody => Self::invalid(error.to_string()),
+            BindingError::Database(inner) => database_problem(inner),
+            _ => Self::internal(error.to_string()),
         }
     }
 }

@@ -128,6 +128,7 @@ impl Daemon {
                 settings: stores.settings,
                 secrets: stores.secrets,
                 sources: stores.sources,
+                bindings: stores.bindings,
                 journal: stores.journal,
                 keeper: Arc::new(keeper.clone()),
                 monitor: Arc::new(Monitor::new(&log, meters, secrets)),

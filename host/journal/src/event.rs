@@ -19,6 +19,10 @@ pub const INPUT_ID: &str = "input_id";
 /// [`EventKind::OutputUnknown`].
 pub const OUTPUT_ID: &str = "output_id";
 
+/// The payload field of [`EventKind::ToolStarted`] that says what the tool does to the world: `read` is nothing that
+/// could not be done once more.
+pub const EFFECT: &str = "effect";
+
 /// What an event records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]

@@ -4,8 +4,8 @@
 //! nothing. What is acknowledged here is on the disk. One thread writes; it puts whatever waits into one transaction,
 //! so that many conversations share one `fsync`.
 //!
-//! Payloads are JSON whose shape is the agent's matter. The journal looks at two fields only: [`INPUT_ID`] and
-//! [`OUTPUT_ID`].
+//! Payloads are JSON whose shape is the agent's matter. The journal looks at three fields only: [`INPUT_ID`],
+//! [`OUTPUT_ID`] and [`EFFECT`].
 
 mod checkpoint;
 mod error;
@@ -22,11 +22,11 @@ mod tail;
 mod writer;
 
 pub use error::JournalError;
-pub use event::{Event, EventKind, INPUT_ID, NewEvent, OUTPUT_ID, Seq};
+pub use event::{EFFECT, Event, EventKind, INPUT_ID, NewEvent, OUTPUT_ID, Seq};
 pub use input::Acceptance;
 pub use journal::Journal;
 pub use meters::describe as describe_metrics;
-pub use recovery::{PendingInput, Recovery, STOPPED_DURING_RUN, UnknownOutput};
+pub use recovery::{PendingInput, RETURNED_BY_RUN, Recovery, STOPPED_DURING_RUN, UnknownOutput};
 pub use run::{Run, RunStatus, Started};
 pub use session::Session;
 pub use tail::{EventFilter, Tail};

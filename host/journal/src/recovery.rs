@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::error::JournalError;
-use crate::event::{self, COLUMNS, Event, EventKind, NewEvent, OUTPUT_ID, Seq, read_rows};
+use crate::event::{self, COLUMNS, EFFECT, Event, EventKind, NewEvent, OUTPUT_ID, Seq, read_rows};
 use crate::journal::Journal;
 use crate::run::{self, Run, RunStatus};
 use crate::writer::Failure;
@@ -13,13 +13,19 @@ use crate::writer::Failure;
 /// The error of a run that was open when the daemon stopped.
 pub const STOPPED_DURING_RUN: &str = "the daemon stopped during this run";
 
+/// The error of such a run in which nothing had happened that can't be done once more.
+pub const RETURNED_BY_RUN: &str = "the daemon stopped during this run; what it was to answer is taken up by another";
+
+/// The field in the result of a failed run that names the inputs it gave back.
+const RETURNED: &str = "inputs_returned";
+
 /// What [`Journal::recover`] found.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Recovery {
-    /// Runs that were open, closed as failed now. The inputs of those in which something had happened are not repeated.
+    /// Runs that were open, closed as failed now. The inputs of those that may have done something are not repeated.
     pub failed_runs: Vec<Run>,
-    /// Inputs that were accepted and that no run took, or only one in which nothing had happened; oldest first. They
-    /// are to be taken now.
+    /// Inputs that were accepted and that no run took, or only some that did nothing but look and think; oldest first.
+    /// They are to be taken now.
     pub pending_inputs: Vec<PendingInput>,
     /// Outputs that were handed to a channel and never answered for; they are not to be repeated.
     pub unknown_outputs: Vec<UnknownOutput>,
@@ -42,6 +48,8 @@ pub struct PendingInput {
     pub audience: String,
     /// What was accepted.
     pub payload: Value,
+    /// How often a run that was cut has given it back.
+    pub returned: u32,
 }
 
 /// An output of which nobody knows whether it was sent.
@@ -108,24 +116,37 @@ fn close_outputs(connection: &Connection) -> Result<Vec<UnknownOutput>, Failure>
 
 fn close_runs(connection: &Connection) -> Result<Vec<Run>, Failure> {
     let close = |open: Run| {
-        give_back(connection, &open.id)?;
-        let ended =
-            run::finish(connection, open, RunStatus::Failed, Some("stopped"), Some(STOPPED_DURING_RUN), &Value::Null)?;
-        Ok(ended.0)
+        let returned = give_back(connection, &open.id)?;
+        let (error, result) = match returned.is_empty() {
+            true => (STOPPED_DURING_RUN, Value::Null),
+            false => (RETURNED_BY_RUN, json!({ RETURNED: returned })),
+        };
+        Ok(run::finish(connection, open, RunStatus::Failed, Some("stopped"), Some(error), &result)?.0)
     };
     run::open(connection)?.into_iter().map(close).collect()
 }
 
-/// Lets the inputs of a run wait again with which nothing was done yet: no window has them, no model and no tool.
-fn give_back(connection: &Connection, run: &str) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "UPDATE inputs SET state = 'waiting', run = NULL WHERE run = ?1 AND state = 'taken' AND NOT EXISTS (
-                 SELECT 1 FROM events WHERE events.run = ?1
-                 AND kind IN ('user_message_added', 'model_called', 'tool_started', 'output_queued'))",
-        )?
-        .execute([run])?;
-    Ok(())
+/// Whether a run has done what can't be done once more: it wanted to say something, or started a tool that does more
+/// than look. Of a start that does not say what the tool does, that is supposed.
+const HAS_ACTED: &str = "EXISTS (
+    SELECT 1 FROM events WHERE events.run = ?1 AND (
+        kind = 'output_queued' OR (kind = 'tool_started' AND
+            CASE WHEN json_valid(payload) THEN json_extract(payload, '$.' || ?2) END IS NOT 'read')))";
+
+/// Lets the inputs of a run wait again that did nothing but look and think, and keeps what it said out of windows;
+/// returns the inputs' ids.
+fn give_back(connection: &Connection, run: &str) -> rusqlite::Result<Vec<String>> {
+    let returned: Vec<String> = connection
+        .prepare_cached(&format!(
+            "UPDATE inputs SET state = 'waiting', run = NULL, returned = returned + 1
+             WHERE run = ?1 AND state = 'taken' AND NOT {HAS_ACTED} RETURNING id"
+        ))?
+        .query_map([run, EFFECT], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    if !returned.is_empty() {
+        connection.prepare_cached("UPDATE runs SET returned = 1 WHERE id = ?1")?.execute([run])?;
+    }
+    Ok(returned)
 }
 
 fn pending(connection: &Connection) -> Result<Vec<PendingInput>, Failure> {
@@ -139,10 +160,11 @@ fn pending(connection: &Connection) -> Result<Vec<PendingInput>, Failure> {
             conversation: event.conversation,
             audience: event.audience,
             payload: event.payload,
+            returned: row.get("returned")?,
         })
     };
     let mut statement = connection.prepare_cached(&format!(
-        "SELECT {COLUMNS}, id FROM inputs JOIN events USING (seq) WHERE state = 'waiting' ORDER BY seq"
+        "SELECT {COLUMNS}, id, returned FROM inputs JOIN events USING (seq) WHERE state = 'waiting' ORDER BY seq"
     ))?;
     Ok(read_rows(statement.query([])?, read)?)
 }

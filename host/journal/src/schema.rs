@@ -1,7 +1,8 @@
 //! The tables. A migration that has been released is never edited: a later one changes what it made.
 
 /// The migrations of the component `journal`, version 1 first. Times are milliseconds since 1970, in UTC.
-pub(crate) const MIGRATIONS: &[&str] = &["
+pub(crate) const MIGRATIONS: &[&str] = &[
+    "
 CREATE TABLE sessions (
     number INTEGER PRIMARY KEY,      -- in the order in which they began, whatever the clock said
     id TEXT NOT NULL UNIQUE,
@@ -64,4 +65,11 @@ CREATE TABLE open_outputs (
     id TEXT PRIMARY KEY,
     seq INTEGER NOT NULL REFERENCES events (seq)
 ) STRICT, WITHOUT ROWID;
-"];
+",
+    "
+-- How often a run that a crash cut has given the input back.
+ALTER TABLE inputs ADD COLUMN returned INTEGER NOT NULL DEFAULT 0;
+-- The run has given its inputs back: others say what it had begun to say, so no window shows it.
+ALTER TABLE runs ADD COLUMN returned INTEGER NOT NULL DEFAULT 0;
+",
+];

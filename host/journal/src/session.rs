@@ -118,7 +118,8 @@ impl Journal {
     }
 
     /// The newest `limit` messages (of people, of the agent, and tool results) of the conversation's current session,
-    /// oldest first, to rebuild a window from.
+    /// oldest first, to rebuild a window from. Those of a run that gave its inputs back when the daemon died are left
+    /// out: the run that took the inputs up says them again.
     ///
     /// Where the limit cuts between a tool call and its results, the results without their call are left out too, so
     /// there may be fewer. A call whose results were never recorded, because its run was cut, is there without them.
@@ -133,6 +134,7 @@ impl Journal {
                 let mut statement = connection.prepare_cached(&format!(
                     "SELECT {COLUMNS} FROM events WHERE session = ({CURRENT})
                      AND kind IN ('user_message_added', 'assistant_message_added', 'tool_result_recorded')
+                     AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = events.run AND returned = 1)
                      ORDER BY seq DESC LIMIT ?2"
                 ))?;
                 let mut events = read_rows(statement.query(params![conversation, limit])?, Event::read)?;

@@ -75,6 +75,8 @@ pub(crate) struct GrantTable {
     /// What the package asks for, and whose it is: those that came with homed have what they ask for until the owner takes
     /// it away.
     asked: Arc<RwLock<Asked>>,
+    /// Whatever was decided, it has what it asks for of these, and nothing else.
+    only: Option<&'static [&'static str]>,
 }
 
 /// What a package asks for.
@@ -109,7 +111,12 @@ impl<'a> Share<'a> {
 
 impl GrantTable {
     pub(crate) fn new(plugin: String, stored: Grants) -> Self {
-        Self { plugin, stored, asked: Arc::default() }
+        Self { plugin, stored, asked: Arc::default(), only: None }
+    }
+
+    /// Those of a plugin that is tried: what it asks for of these capabilities it has, and it has nothing else.
+    pub(crate) fn for_trial(plugin: String, stored: Grants, only: &'static [&'static str]) -> Self {
+        Self { only: Some(only), ..Self::new(plugin, stored) }
     }
 
     /// What the package that is now in the slot asks for; what the one before it asked for.
@@ -157,6 +164,9 @@ impl GrantTable {
     }
 
     fn share<'a>(&self, capability: &str, details: &'a Details, author: &Author) -> Share<'a> {
+        if let Some(only) = self.only {
+            return if only.contains(&capability) { Share::Whole(details) } else { Share::Nothing(None) };
+        }
         match self.stored.decided(&self.plugin, capability) {
             Some(Decision::Taken) => Share::Taken,
             _ if *author == Author::Bundled => Share::Whole(details),

@@ -3,11 +3,13 @@
 mod admin;
 mod folders;
 mod install;
+mod trial;
 mod watch;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
@@ -17,7 +19,7 @@ use homeagent_contract::Kind;
 use homeagent_network::Network;
 use homeagent_settings::{Grants, PluginData, Secrets, Settings, Spending};
 use homeagent_types::ports::{
-    Adapters, Connection, Haste, Listeners, Mind, Models, PluginAdmin, PluginStatus, Plugins, WebSocketPath,
+    Adapters, Connection, Haste, Listeners, Mind, Models, OwnAddress, PluginAdmin, PluginStatus, Plugins, WebSocketPath,
 };
 use homeagent_types::stage::{Patch, StageContext};
 use homeagent_types::{
@@ -487,8 +489,6 @@ impl Inner {
 
     /// What generations are made with: those of the slot's own that have to outlive them, when there is a slot.
     fn seat(&self, name: &str, slot: Option<&Slot>) -> (Seat, mpsc::Sender<Job>) {
-        let queue = usize::try_from(self.services.number("core.plugin.queue", 256)).unwrap_or(256).max(1);
-        let (jobs, jobs_rx) = mpsc::channel(queue);
         let core = slot.map_or_else(
             || {
                 let grants = GrantTable::new(name.to_owned(), self.services.grants.clone());
@@ -496,9 +496,21 @@ impl Inner {
             },
             |slot| Arc::clone(&slot.core),
         );
+        self.seat_of(core, Arc::clone(&self.services))
+    }
+
+    /// The same for a channel that is tried.
+    fn trial_seat(&self, name: &str, services: Arc<Services>) -> (Seat, mpsc::Sender<Job>) {
+        let grants = GrantTable::for_trial(name.to_owned(), services.grants.clone(), &crate::trial::CAPABILITIES);
+        self.seat_of(Arc::new(SlotCore::new(name.to_owned(), grants, &services)), services)
+    }
+
+    fn seat_of(&self, core: Arc<SlotCore>, services: Arc<Services>) -> (Seat, mpsc::Sender<Job>) {
+        let queue = usize::try_from(self.services.number("core.plugin.queue", 256)).unwrap_or(256).max(1);
+        let (jobs, jobs_rx) = mpsc::channel(queue);
         let seat = Seat {
             engine: self.engine.clone(),
-            services: Arc::clone(&self.services),
+            services,
             core,
             jobs: Arc::new(tokio::sync::Mutex::new(jobs_rx)),
             guests: self.guests.handle(),
@@ -549,6 +561,7 @@ impl Inner {
             missing: Vec::new(),
             capabilities: Vec::new(),
             tools: Vec::new(),
+            addresses: Vec::new(),
         };
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), status);
         self.services.changed(name);
@@ -682,8 +695,30 @@ impl Plugins for Runtime {
 impl Listeners for Runtime {
     fn websocket(&self, path: &str) -> Option<WebSocketPath> {
         let (plugin, listener, it) = self.inner.services.registrations.websocket(path)?;
-        let token = it.token.map(|key| format!("{}{key}", homeagent_settings::plugin_prefix(&plugin)));
-        Some(WebSocketPath { plugin, listener, token, protocols: it.protocols })
+        let prefix = homeagent_settings::plugin_prefix(&plugin);
+        let whole = |key: Option<String>| key.map(|key| format!("{prefix}{key}"));
+        let (token, address) = (whole(it.token), whole(it.address));
+        Some(WebSocketPath { plugin, listener, token, protocols: it.protocols, address })
+    }
+
+    fn own_addresses(&self) -> Vec<(String, String)> {
+        let all = self.inner.services.registrations.own_addresses().into_iter();
+        all.map(|(plugin, key)| (plugin.clone(), format!("{}{key}", homeagent_settings::plugin_prefix(&plugin))))
+            .collect()
+    }
+
+    fn note_addresses(&self, addresses: BTreeMap<String, Vec<OwnAddress>>) {
+        self.inner.services.registrations.note_addresses(addresses);
+    }
+
+    fn changed(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        let mut changes = self.inner.services.registrations.changes();
+        Box::pin(async move {
+            // Where there are no plugins any more, nothing changes.
+            if changes.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        })
     }
 
     async fn connect(

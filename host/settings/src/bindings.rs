@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockWriteGuard};
 
 use rusqlite::params;
+use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::database::{Database, DatabaseError};
 
@@ -33,6 +35,18 @@ pub enum BindingError {
     /// The database failed; the bindings are as they were.
     #[error(transparent)]
     Database(#[from] DatabaseError),
+}
+
+/// An account and the role it is bound to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Binding {
+    /// The channel.
+    #[serde(rename = "channel")]
+    pub namespace: String,
+    /// The account there.
+    pub user: String,
+    /// Its role.
+    pub role: String,
 }
 
 /// The role bindings. Clones share them.
@@ -79,6 +93,18 @@ impl Bindings {
     pub fn role_of(&self, namespace: &str, user: &str) -> Option<String> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         known.get(&(namespace.to_owned(), user.to_owned())).cloned()
+    }
+
+    /// All bindings, by channel and account.
+    #[must_use]
+    pub fn list(&self) -> Vec<Binding> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let binding = |((namespace, user), role): (&(String, String), &String)| Binding {
+            namespace: namespace.clone(),
+            user: user.clone(),
+            role: role.clone(),
+        };
+        known.iter().map(binding).collect()
     }
 
     /// Gives a person a role, in place of an earlier one.

@@ -17,7 +17,7 @@ mod secrets;
 mod sources;
 mod spending;
 
-pub use bindings::{BindingError, Bindings, ROLES};
+pub use bindings::{Binding, BindingError, Bindings, ROLES};
 pub use database::{Database, DatabaseError};
 pub use grants::{Decision, Given, Grants};
 pub use plugin_data::{

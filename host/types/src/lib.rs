@@ -15,6 +15,7 @@ pub mod principal;
 pub mod process;
 pub mod stage;
 pub mod tool;
+pub mod trial;
 
 pub use channel::{ChannelDefinition, Output, OutputCapabilities, OutputDelta, OutputKind, Receipt, Shown};
 pub use error::{CallError, Denial};
@@ -24,6 +25,7 @@ pub use plugin::{Descriptor, Offer, Offers};
 pub use principal::{Audience, Cause, Conversation, Peer, Principal, Role};
 pub use process::ProcessFigures;
 pub use tool::{Effect, ToolCall, ToolDefinition, ToolOutput};
+pub use trial::{RecordedAnswer, Recording};
 
 /// Additions by name; readers ignore names they do not know.
 pub type Meta = Vec<(String, String)>;

@@ -73,11 +73,23 @@ pub enum Command {
         #[command(subcommand)]
         command: Adapter,
     },
+    /// Try a channel without anybody on its other side
+    Channel {
+        /// What to do
+        #[command(subcommand)]
+        command: Channel,
+    },
     /// Show and change settings
     Settings {
         /// What to do [default: list]
         #[command(subcommand)]
         command: Option<Settings>,
+    },
+    /// Say which accounts are yours, and whose of the house others are
+    Owner {
+        /// What to do [default: list]
+        #[command(subcommand)]
+        command: Option<Owner>,
     },
     /// Show what happened
     Runs {
@@ -295,6 +307,18 @@ pub enum Adapter {
     },
 }
 
+/// About channels.
+#[derive(Debug, Subcommand)]
+pub enum Channel {
+    /// Play recorded frames to a channel and print the inputs it makes of them as JSON; nothing reaches the agent
+    Try {
+        /// The channel's plugin, or a folder with its package
+        channel: String,
+        /// A JSON document: a frame, a list of frames, a case with `frame` (and `want`), or a list of cases
+        file: PathBuf,
+    },
+}
+
 /// About settings.
 #[derive(Debug, Subcommand)]
 pub enum Settings {
@@ -336,6 +360,36 @@ pub enum Settings {
         /// Only tell what would change
         #[arg(long)]
         dry_run: bool,
+    },
+}
+
+/// About who is who.
+#[derive(Debug, Subcommand)]
+pub enum Owner {
+    /// Make an account of a channel yours: prints a code to send to the agent from it
+    Pair {
+        /// Do not wait for the code to be sent
+        #[arg(long)]
+        no_wait: bool,
+    },
+    /// List the accounts that have a role
+    List,
+    /// Give an account a role
+    Bind {
+        /// The channel, such as `qq`
+        channel: String,
+        /// The account there
+        user: String,
+        /// What it is to be
+        #[arg(value_parser = ["owner", "member", "guest"])]
+        role: String,
+    },
+    /// Take an account's role away: it is a guest then
+    Unbind {
+        /// The channel, such as `qq`
+        channel: String,
+        /// The account there
+        user: String,
     },
 }
 

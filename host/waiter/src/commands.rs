@@ -9,21 +9,23 @@ use jiff::tz::TimeZone;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::args::{Adapter, Agent, Args, Command, Key, Language, NewSource, Plugin, Runs, Settings, Source, Tools};
+use crate::args::{
+    Adapter, Agent, Args, Channel, Command, Key, Language, NewSource, Owner, Plugin, Runs, Settings, Source, Tools,
+};
 use crate::client::{Client, part, read};
 use crate::failure::Failure;
 use crate::plain::{plain, plain_json};
 use crate::{chat, complain, file, pack, print, show, signing, stdin, templates};
 
-const FAILED: u8 = 1;
+pub(crate) const FAILED: u8 = 1;
 
 /// The largest recorded answer that the daemon takes, in bytes.
 const LARGEST_RECORDING: u64 = 64 << 20;
 
 /// Where the answers go.
-struct Desk {
-    client: Client,
-    json: bool,
+pub(crate) struct Desk {
+    pub(crate) client: Client,
+    pub(crate) json: bool,
 }
 
 pub(crate) async fn run(args: Args) -> Result<u8, Failure> {
@@ -51,7 +53,9 @@ pub(crate) async fn run(args: Args) -> Result<u8, Failure> {
         Command::Adapter { command: Adapter::Try { adapter, file, chunk } } => {
             desk.try_adapter(&adapter, file, chunk).await
         }
+        Command::Channel { command: Channel::Try { channel, file } } => desk.try_channel(&channel, &file).await,
         Command::Settings { command } => desk.settings(command.unwrap_or(Settings::List { prefix: None })).await,
+        Command::Owner { command } => desk.owner(command.unwrap_or(Owner::List)).await,
         Command::Runs { command } => {
             let usual = Runs::List { limit: 20, before: None };
             desk.runs(command.unwrap_or(usual)).await
@@ -80,7 +84,11 @@ struct TurnError {
 
 impl Desk {
     /// Shows an answer, as it came or for people.
-    fn answer(&self, answer: &str, show: impl FnOnce(&str) -> Result<String, Failure>) -> Result<u8, Failure> {
+    pub(crate) fn answer(
+        &self,
+        answer: &str,
+        show: impl FnOnce(&str) -> Result<String, Failure>,
+    ) -> Result<u8, Failure> {
         if self.json {
             print(&plain_json(answer))?;
         } else {
@@ -285,6 +293,42 @@ impl Desk {
         // The message is JSON for people too.
         print(&plain_json(&answer))?;
         Ok(0)
+    }
+
+    /// The answer is JSON for people too: one input where the file holds the frames of one, else a list.
+    async fn try_channel(&self, channel: &str, file: &Path) -> Result<u8, Failure> {
+        let text = file::text(file, self.client.largest_body().await?)?;
+        let document: Value = serde_json::from_str(&text)
+            .map_err(|error| Failure::Failed(format!("{} is not JSON: {error}", file.display())))?;
+        let path = if channel.contains('/') || channel == "." {
+            let folder = std::fs::canonicalize(channel)
+                .map_err(|error| Failure::Failed(format!("{channel} can't be read: {error}")))?;
+            let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            format!("channels/{}/try?folder={}", part(&name), part(&folder.to_string_lossy()))
+        } else {
+            format!("channels/{}/try", part(channel))
+        };
+        let answer = self.client.post(&path, text).await?;
+        let outcomes: Vec<Value> = read(&answer)?;
+        let is_list = document.as_array().is_some_and(|all| all.iter().any(|case| case.get("frame").is_some()));
+        if let ([outcome], false) = (outcomes.as_slice(), is_list) {
+            if let Some(error) = outcome["error"].as_str() {
+                return Err(Failure::Failed(error.to_owned()));
+            }
+            print(&plain_json(&outcome["got"].to_string()))?;
+        } else {
+            print(&plain_json(&answer))?;
+        }
+        let mut code = 0;
+        for outcome in outcomes.iter().filter(|outcome| outcome["ok"] == false || outcome["error"].is_string()) {
+            code = FAILED;
+            let parts = outcome["differs"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            let parts = parts.collect::<Vec<_>>().join(", ");
+            let why = outcome["error"].as_str().map_or_else(|| format!("not as wanted: {parts}"), str::to_owned);
+            let name = outcome["name"].as_str().unwrap_or("the case");
+            complain(&plain(&format!("{name}: {why}")));
+        }
+        Ok(code)
     }
 
     async fn settings(&self, command: Settings) -> Result<u8, Failure> {

@@ -19,6 +19,7 @@ pub(crate) struct Home {
     pub(crate) models: Arc<FakeModels>,
     pub(crate) journal: Journal,
     pub(crate) settings: Settings,
+    pub(crate) bindings: Bindings,
     pub(crate) folder: TempDir,
 }
 
@@ -56,18 +57,24 @@ impl Home {
         let parts = Parts {
             journal: journal.clone(),
             settings: settings.clone(),
-            bindings,
+            bindings: bindings.clone(),
             plugins: Arc::clone(&plugins) as Arc<dyn Plugins>,
             models: Arc::clone(&models) as Arc<dyn Models>,
             home: folder.path().to_path_buf(),
         };
         let agent = Agent::start(parts).await.unwrap();
-        Self { agent, plugins, models, journal, settings, folder }
+        Self { agent, plugins, models, journal, settings, bindings, folder }
     }
 
     /// Says something on `cli` in the speaker's own conversation; returns the input's id.
     pub(crate) async fn say(&self, user: &str, text: &str) -> String {
         self.agent.submit("cli", None, said(user, text)).await.unwrap().input
+    }
+
+    /// The same in the group `family`.
+    pub(crate) async fn say_in_group(&self, user: &str, text: &str) -> String {
+        let said = Submission { peer: Peer::Group("family".to_owned()), ..said(user, text) };
+        self.agent.submit("cli", None, said).await.unwrap().input
     }
 
     pub(crate) async fn interrupt(&self, user: &str, text: &str) {

@@ -4,11 +4,13 @@
 
 mod arrears;
 mod commands;
+mod crashes;
 mod fake;
 mod home;
 mod interrupts;
 mod limits;
 mod outputs;
+mod pairing;
 mod queue;
 mod records;
 mod stages;

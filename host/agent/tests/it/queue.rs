@@ -252,9 +252,13 @@ async fn inputs_that_no_run_took_are_taken_at_the_next_start() {
     let Home { folder, agent, .. } = first;
     let home = Home::open(folder, plugins, |_| {}).await;
     let asked = soon(home.models.next()).await;
-    assert_eq!(asked.said(), ["runs", "waits"], "the cut turn is history, the waiting input is taken");
+    assert_eq!(asked.said(), ["runs"], "it is answered, and stands there once");
     asked.end(answer("here I am"));
     assert_eq!(soon(home.plugins.next_output()).await.text, "here I am");
+    let asked = soon(home.models.next()).await;
+    assert_eq!(asked.said(), ["runs", "waits"]);
+    asked.end(answer("and here"));
+    assert_eq!(soon(home.plugins.next_output()).await.text, "and here");
     drop((agent, model));
 }
 

@@ -2,11 +2,14 @@
 
 mod adapters;
 mod agent;
+mod bindings;
 mod channel;
+mod channels;
 mod chat;
 mod events;
 mod metrics;
 mod offers;
+mod owner;
 mod paths;
 mod plugins;
 mod relay;
@@ -82,7 +85,16 @@ fn operations() -> Vec<UtoipaMethodRouter<Shared>> {
         routes!(sources::use_first),
         routes!(sources::test),
         routes!(adapters::try_recording),
+        routes!(owner::pair, owner::status),
+        routes!(bindings::list, bindings::bind),
+        routes!(bindings::unbind),
+        routes!(channels::try_recording),
     ]
+}
+
+/// What is served at an address of a plugin's own: its paths.
+pub(crate) fn paths_of_plugins(core: &Shared) -> Router {
+    finish(Router::new().fallback(paths::serve), core)
 }
 
 fn finish(router: Router<Shared>, core: &Shared) -> Router {

@@ -162,6 +162,7 @@ fn requests(run: &str) -> Vec<Asked> {
     let key = |key: &str| vec![("key", key.to_owned())];
     let id = |id: &str| vec![("id", id.to_owned())];
     let grant = |plugin: &str| vec![("name", plugin.to_owned()), ("capability", "http".to_owned())];
+    let account = |user: &str| vec![("channel", "qq".to_owned()), ("user", user.to_owned())];
     let none = Vec::new;
     let mut all = vec![
         (get.clone(), "/ping", none(), "", 200),
@@ -211,12 +212,23 @@ fn requests(run: &str) -> Vec<Asked> {
         (post.clone(), "/sources/{name}/use", name("main"), "", 200),
         (post.clone(), "/sources/{name}/test", name("main"), "", 200),
         (post.clone(), "/sources/{name}/test", name("none"), "", 404),
-        (get, "/sources/offers", none(), "", 200),
+        (get.clone(), "/sources/offers", none(), "", 200),
         (post.clone(), "/sources/offers/{name}/accept", name("none"), "", 404),
         (delete.clone(), "/sources/{name}", name("main"), "", 200),
-        (delete, "/sources/{name}", name("main"), "", 404),
+        (delete.clone(), "/sources/{name}", name("main"), "", 404),
         (post.clone(), "/adapters/{name}/try", name("parrot"), "data: one\n\n", 200),
         (post.clone(), "/adapters/{name}/try", name("none"), "", 404),
+        (post.clone(), "/owner/pair", none(), "", 200),
+        (get.clone(), "/owner/pair?wait=1", none(), "", 200),
+        (get.clone(), "/owner/pair?wait=61", none(), "", 422),
+        (post.clone(), "/bindings", none(), r#"{"channel":"qq","user":"1","role":"member"}"#, 200),
+        (post.clone(), "/bindings", none(), r#"{"channel":"qq","user":"1","role":"king"}"#, 422),
+        (get, "/bindings", none(), "", 200),
+        (delete.clone(), "/bindings/{channel}/{user}", account("1"), "", 200),
+        (delete, "/bindings/{channel}/{user}", account("1"), "", 404),
+        (post.clone(), "/channels/{name}/try", name("qq"), r#"[{"name":"a","frame":{},"want":{}}]"#, 200),
+        (post.clone(), "/channels/{name}/try", name("none"), "{}", 404),
+        (post.clone(), "/channels/{name}/try", name("qq"), "7", 422),
     ];
     for path in ["/plugins/{name}/reload", "/plugins/{name}/load", "/plugins/{name}/unload"] {
         all.push((post.clone(), path, name("calc"), "", 200));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use homeagent_gateway::{Gateway, Live, Parts, StartError};
 use homeagent_journal::Journal;
 use homeagent_providers::{Policy, Providers};
-use homeagent_settings::{Database, Secrets, Settings, Sources};
+use homeagent_settings::{Bindings, Database, Secrets, Settings, Sources};
 use homeagent_types::ports::Listeners;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
@@ -112,6 +112,7 @@ fn build(home: &TempDir, listen: &str, listeners: Arc<dyn Listeners>) -> (Parts,
         settings: settings.clone(),
         secrets: secrets.clone(),
         sources,
+        bindings: Bindings::open(&database).unwrap(),
         journal: journal.clone(),
         keeper: Arc::new(FakeKeeper::with(Live {
             turns: turns.clone(),

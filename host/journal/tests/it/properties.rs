@@ -11,7 +11,7 @@ const CONVERSATIONS: [&str; 2] = ["qq:private:小明", "cli"];
 #[derive(Debug, Clone)]
 enum Step {
     Accept { conversation: usize, platform_id: u8 },
-    Start { conversation: usize, inputs: usize, works: bool },
+    Start { conversation: usize, inputs: usize, acts: bool },
     Append { conversation: usize, kind: usize, text: String },
     Queue { conversation: usize, output: u8 },
     Sent { conversation: usize, output: u8 },
@@ -34,7 +34,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         3 => (conversation(), 0..6_u8).prop_map(|(conversation, platform_id)| Step::Accept { conversation, platform_id }),
         2 => (conversation(), 0..3_usize, any::<bool>())
-            .prop_map(|(conversation, inputs, works)| Step::Start { conversation, inputs, works }),
+            .prop_map(|(conversation, inputs, acts)| Step::Start { conversation, inputs, acts }),
         4 => (conversation(), 0..APPENDED.len(), "[a-z你好\"\\\\]{0,4}")
             .prop_map(|(conversation, kind, text)| Step::Append { conversation, kind, text }),
         1 => (conversation(), 0..4_u8).prop_map(|(conversation, output)| Step::Queue { conversation, output }),
@@ -49,7 +49,7 @@ fn step() -> impl Strategy<Value = Step> {
 #[derive(Default)]
 struct Model {
     waiting: Vec<(usize, String)>,
-    /// With the inputs that wait again should the run be cut: all, as long as it has done nothing.
+    /// With the inputs that wait again should the run be cut: all, as long as it has started no tool that acts.
     open_runs: Vec<(String, Vec<(usize, String)>)>,
     open_outputs: Vec<String>,
     platform_ids: Vec<(u8, String)>,
@@ -87,15 +87,16 @@ async fn apply(home: &Home, journal: &mut Journal, model: &mut Model, step: Step
                 (answer, known) => panic!("{answer:?}, but known was {known:?}"),
             }
         }
-        Step::Start { conversation, inputs, works } => {
+        Step::Start { conversation, inputs, acts } => {
             let mine = model.waiting.iter().filter(|(of, _)| *of == conversation);
             let taken: Vec<String> = mine.take(inputs).map(|(_, id)| id.clone()).collect();
             let run = journal.start_run(CONVERSATIONS[conversation], "me", &taken).await.expect("starts").run;
             model.waiting.retain(|(_, id)| !taken.contains(id));
-            if works {
-                append_in(journal, conversation, Some(&run), EventKind::ModelCalled, json!({})).await;
+            if acts {
+                let started = json!({ "effect": "world" });
+                append_in(journal, conversation, Some(&run), EventKind::ToolStarted, started).await;
             }
-            let untouched = if works { Vec::new() } else { taken };
+            let untouched = if acts { Vec::new() } else { taken };
             model.open_runs.push((run, untouched.into_iter().map(|id| (conversation, id)).collect()));
         }
         Step::Append { conversation, kind, text } => {

@@ -1,4 +1,4 @@
-use homeagent_journal::{EventKind, Recovery, RunStatus, STOPPED_DURING_RUN};
+use homeagent_journal::{EventKind, Journal, RETURNED_BY_RUN, Recovery, RunStatus, STOPPED_DURING_RUN};
 use serde_json::{Value, json};
 
 use crate::home::{CONVERSATION, Home, accept, event, start};
@@ -53,24 +53,87 @@ async fn a_crash_fails_the_open_run_and_keeps_what_waits() {
     journal.start_run(CONVERSATION, "me", &inputs).await.expect("the waiting ones can be taken");
 }
 
-#[tokio::test]
-async fn the_inputs_of_a_run_that_did_nothing_wait_again() {
-    let (home, journal) = Home::new_journal();
-    for id in ["kept", "joined", "begun"] {
-        accept(&journal, id).await;
+/// Runs with these events besides a message and a call of the model, each with an input of its own; returns their ids.
+async fn cut_runs(journal: &Journal, all: &[(&str, Option<(EventKind, Value)>)]) -> Vec<String> {
+    let mut runs = Vec::new();
+    for (input, last) in all {
+        accept(journal, input).await;
+        let (session, run) = start(journal, &[input]).await;
+        let of_run = |kind, payload| event(&session, Some(&run), kind, payload);
+        let mut events = vec![
+            of_run(EventKind::UserMessageAdded, json!({ "text": input })),
+            of_run(EventKind::ModelCalled, json!({})),
+        ];
+        events.extend(last.clone().map(|(kind, payload)| of_run(kind, payload)));
+        journal.append_all(events).await.expect("appends");
+        runs.push(run);
     }
-    let (session, idle) = start(&journal, &["kept", "joined"]).await;
-    let (_, busy) = start(&journal, &["begun"]).await;
-    journal.append(event(&session, Some(&busy), EventKind::UserMessageAdded, json!({}))).await.expect("appends");
+    runs
+}
+
+async fn waiting(journal: &Journal) -> Vec<(String, u32)> {
+    let pending = journal.recover().await.expect("recovers").pending_inputs;
+    pending.into_iter().map(|input| (input.input_id, input.returned)).collect()
+}
+
+#[tokio::test]
+async fn the_inputs_of_a_run_that_only_looked_and_thought_wait_again() {
+    let (home, journal) = Home::new_journal();
+    let tool = |payload| Some((EventKind::ToolStarted, payload));
+    let runs = cut_runs(
+        &journal,
+        &[
+            ("asked", None),
+            ("looked", tool(json!({ "effect": "read" }))),
+            ("kept", tool(json!({ "effect": "own" }))),
+            ("acted", tool(json!({ "effect": "world" }))),
+            ("unknown", tool(json!({}))),
+            ("said", Some((EventKind::OutputQueued, json!({ "output_id": "o" })))),
+        ],
+    )
+    .await;
+    accept(&journal, "joined").await;
+    journal.join_run(&runs[0], "joined", Vec::new()).await.expect("an interrupt joins it");
     drop(journal);
 
     let journal = home.journal();
     let recovery = journal.recover().await.expect("recovers");
-    let failed: Vec<_> = recovery.failed_runs.iter().map(|run| run.id.as_str()).collect();
-    assert_eq!(failed, [idle.as_str(), busy.as_str()]);
+    assert_eq!(recovery.failed_runs.iter().map(|run| run.id.clone()).collect::<Vec<_>>(), runs);
+    let errors: Vec<_> = recovery.failed_runs.iter().map(|run| run.error.as_deref().expect("an error")).collect();
+    let stays = STOPPED_DURING_RUN;
+    assert_eq!(errors, [RETURNED_BY_RUN, RETURNED_BY_RUN, stays, stays, stays, stays]);
     let pending: Vec<_> = recovery.pending_inputs.iter().map(|input| input.input_id.clone()).collect();
-    assert_eq!(pending, ["kept", "joined"]);
+    assert_eq!(pending, ["asked", "looked", "joined"]);
+    let last = journal.run_events(&runs[0]).await.expect("reads").pop().expect("its end");
+    assert_eq!(last.payload["result"]["inputs_returned"], json!(["asked", "joined"]));
+
+    let history = journal.conversation_history(CONVERSATION, 100).await.expect("reads");
+    let texts: Vec<_> = history.iter().map(|event| event.payload["text"].as_str().expect("a text")).collect();
+    assert_eq!(texts, ["kept", "acted", "unknown", "said"], "what is taken up again is said by the next run alone");
     journal.start_run(CONVERSATION, "me", &pending).await.expect("they can be taken again");
+}
+
+#[tokio::test]
+async fn it_is_counted_how_often_an_input_was_given_back() {
+    let (home, journal) = Home::new_journal();
+    accept(&journal, "deadly").await;
+    let mut journal = journal;
+    for times in 0..3 {
+        assert_eq!(waiting(&journal).await, [("deadly".to_owned(), times)]);
+        start(&journal, &["deadly"]).await;
+        drop(journal);
+        journal = home.journal();
+    }
+    assert_eq!(waiting(&journal).await, [("deadly".to_owned(), 3)]);
+}
+
+#[tokio::test]
+async fn a_damaged_start_of_a_tool_counts_as_a_deed() {
+    let (home, journal) = Home::new_journal();
+    cut_runs(&journal, &[("looked", Some((EventKind::ToolStarted, json!({ "effect": "read" }))))]).await;
+    let damage = "UPDATE events SET payload = '{torn' WHERE kind = 'tool_started'";
+    home.database().writer().expect("a connection").execute_batch(damage).expect("damages");
+    assert!(waiting(&journal).await.is_empty());
 }
 
 #[tokio::test]

@@ -9,8 +9,7 @@ use crate::instance::InstanceState;
 impl settings::Host for &mut InstanceState {
     fn get(&mut self, key: String) -> Result<String, types::Error> {
         let full = format!("{}{key}", homeagent_settings::plugin_prefix(&self.slot.name));
-        let value = self.services.settings.get(&full).map_err(|error| CallError::NotFound(error.to_string()))?;
-        Ok(value.to_string())
+        Ok(self.services.setting(&full)?.to_string())
     }
 
     fn set(&mut self, key: String, value: String) -> Result<(), types::Error> {

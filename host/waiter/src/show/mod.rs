@@ -1,5 +1,6 @@
 //! The daemon's answers as people read them. Each function takes the JSON and gives the whole text.
 
+pub(crate) mod bindings;
 pub(crate) mod offers;
 pub(crate) mod plugins;
 pub(crate) mod runs;

@@ -408,11 +408,58 @@ async fn a_conversation_named_before_the_command_is_used_or_refused() {
         let asked = house.turns.asked.lock().unwrap().pop().unwrap();
         assert_eq!(asked.conversation.to_string(), conversation, "{args:?}");
     }
-    for command in ["status", "tools", "plugin", "source", "settings", "runs", "stop"] {
+    for command in ["status", "tools", "plugin", "source", "settings", "owner", "runs", "stop"] {
         let outcome = run(&house, &["--conversation", "work", command]).await;
         assert_eq!(outcome.code, 2, "{command}: {}", outcome.stdout);
         assert!(outcome.stderr.contains("--conversation"), "{command}: {}", outcome.stderr);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn accounts_get_roles_and_lose_them() {
+    let house = House::open().await;
+    insta::assert_snapshot!(run(&house, &["owner"]).await.shown(&house), @r"
+    no account has a role; `waiter owner pair` makes one yours
+    --- exit code 0
+    ");
+    insta::assert_snapshot!(run(&house, &["owner", "bind", "qq", "a/b", "member"]).await.shown(&house), @r"
+    a/b on qq is member
+    --- exit code 0
+    ");
+    insta::assert_snapshot!(run(&house, &["owner", "list"]).await.shown(&house), @r"
+    CHANNEL  ACCOUNT  ROLE
+    qq       a/b      member
+    --- exit code 0
+    ");
+    insta::assert_snapshot!(run(&house, &["owner", "unbind", "qq", "a/b"]).await.shown(&house), @r"
+    a/b on qq is a guest
+    --- exit code 0
+    ");
+    insta::assert_snapshot!(run(&house, &["owner", "unbind", "qq", "a/b"]).await.shown(&house), @r#"
+    --- stderr
+    the account "a/b" of the channel "qq" has no role
+    --- exit code 1
+    "#);
+    assert_eq!(run(&house, &["owner", "bind", "qq", "1", "king"]).await.code, 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pairing_tells_the_code_and_whom_it_paired() {
+    let house = House::open().await;
+    insta::assert_snapshot!(run(&house, &["owner", "pair"]).await.shown(&house), @r"
+    code: AB23CD45
+
+    Send this code to the agent, alone and in private, from the account that is to be yours.
+    It counts once, for 10 minutes.
+    paired: 10001 (Ada␛[2J) on qq is the owner's
+    --- exit code 0
+    ");
+    let shown = run(&house, &["owner", "pair", "--no-wait"]).await.shown(&house);
+    assert!(shown.contains("AB23CD45") && !shown.contains("paired"), "{shown}");
+    assert_eq!(run(&house, &["--json", "owner", "pair", "--no-wait"]).await.json()["code"], "AB23CD45");
+    let paired = run(&house, &["--json", "owner", "pair"]).await;
+    assert_eq!(paired.json()["user"], "10001");
+    assert!(paired.stderr.contains("AB23CD45"), "people read the code there");
 }
 
 #[tokio::test(flavor = "multi_thread")]
