@@ -65,6 +65,7 @@ async fn dial(shared: &Shared, url: &str, role: Role) -> Result<Socket, String> 
 }
 
 /// Takes connections in; what goes over one is said by its path.
+#[expect(clippy::result_large_err, reason = "the library's type")]
 pub(crate) async fn serve(shared: Arc<Shared>, listener: TcpListener) {
     // Connections end with the listener.
     let mut talks = tokio::task::JoinSet::new();
