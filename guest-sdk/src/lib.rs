@@ -9,6 +9,8 @@ pub mod bindings;
 pub mod lifting;
 
 pub mod adapter;
+#[cfg(feature = "background")]
+pub mod background;
 pub mod bus;
 pub mod connect;
 pub mod files;

@@ -3,6 +3,7 @@
 
 mod agent_life;
 mod bad_input;
+mod channels;
 mod chat;
 mod collector;
 mod compiling;

@@ -85,6 +85,9 @@ impl Asked {
     }
 }
 
+/// Makes an answer of a request's body.
+pub(crate) type Speaker = fn(&Value) -> String;
+
 /// The server. Ends with the test.
 pub(crate) struct Vendor {
     pub(crate) base_url: String,
@@ -95,6 +98,8 @@ struct Shared {
     script: Mutex<VecDeque<Reply>>,
     /// Answers when the script is at its end.
     always: Mutex<Option<String>>,
+    /// Makes every answer, in the script's place; what is asked is not kept then.
+    speaker: Mutex<Option<Speaker>>,
     asked: watch::Sender<Vec<Asked>>,
     go_on: watch::Sender<u32>,
     /// Streams that clients left before their end.
@@ -106,6 +111,7 @@ impl Vendor {
         let shared = Arc::new(Shared {
             script: Mutex::default(),
             always: Mutex::default(),
+            speaker: Mutex::default(),
             asked: watch::Sender::new(Vec::new()),
             go_on: watch::Sender::new(0),
             left: watch::Sender::new(0),
@@ -129,6 +135,11 @@ impl Vendor {
     /// What it says whenever the script is at its end.
     pub(crate) fn always(&self, text: &str) {
         *self.shared.always.lock().expect("no panic") = Some(text.to_owned());
+    }
+
+    /// From now on it answers what this makes of a request's body.
+    pub(crate) fn speaks(&self, speaker: Speaker) {
+        *self.shared.speaker.lock().expect("no panic") = Some(speaker);
     }
 
     pub(crate) fn go_on(&self) {
@@ -160,6 +171,10 @@ async fn answer(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Byt
         body: serde_json::from_slice(&body).expect("a request is JSON"),
         authorization: authorization.unwrap_or_default().to_owned(),
     };
+    let speaker = *shared.speaker.lock().expect("no panic");
+    if let Some(speaker) = speaker {
+        return stream(&shared, Reply::text(&speaker(&asked.body)));
+    }
     let reply = shared.script.lock().expect("no panic").pop_front();
     let reply = reply.or_else(|| shared.always.lock().expect("no panic").as_deref().map(Reply::text));
     shared.asked.send_modify(|all| all.push(asked));

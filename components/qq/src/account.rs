@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::effect::{Effect, info, warning};
 use crate::event::Meta;
 use crate::field;
+use crate::forward;
 
 /// A client that says nothing about it is expected to be heard this often, in milliseconds.
 const USUAL_INTERVAL: u64 = 30_000;
@@ -46,6 +47,17 @@ struct Account {
     gone: Option<u64>,
 }
 
+/// Which tools the agent is offered: each costs room in every turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Offer {
+    /// None: no account has been seen.
+    Nothing,
+    /// The one that tells how the accounts are.
+    Accounts,
+    /// All of them: an account is connected.
+    All,
+}
+
 /// One connection.
 #[derive(Debug)]
 struct Link {
@@ -60,6 +72,10 @@ struct Link {
     beats: bool,
     /// It has been said that frames of it could not be read.
     complained: bool,
+    /// Where it leads, where we made it.
+    address: Option<String>,
+    /// It was closed because nothing was heard of it.
+    dead: bool,
 }
 
 impl Account {
@@ -86,6 +102,8 @@ impl Accounts {
             replaced: false,
             beats: false,
             complained: false,
+            address: forward::of(connection).map(str::to_owned),
+            dead: false,
         };
         self.links.insert(connection.id, link);
         named.or(known).map_or_else(Vec::new, |account| self.attach(connection.id, &account, now))
@@ -195,6 +213,7 @@ impl Accounts {
             };
             if silence > account.interval * MISSED {
                 link.replaced = true;
+                link.dead = true;
                 account.gone = Some(now);
                 let words = format!("nothing was heard of it for {} s", silence / 1_000);
                 effects.push(warning(format!(
@@ -216,6 +235,26 @@ impl Accounts {
     /// The account of a connection.
     pub(crate) fn of(&self, connection: ConnectionId) -> Option<String> {
         self.links.get(&connection)?.account.clone()
+    }
+
+    /// Whether it is not known whose a connection is, and it can be asked.
+    pub(crate) fn is_nameless(&self, connection: ConnectionId) -> bool {
+        self.links.get(&connection).is_some_and(|link| link.account.is_none() && link.requests && !link.replaced)
+    }
+
+    /// Where a connection led that we made and closed because nothing was heard of it: the host makes none again that was
+    /// closed here.
+    pub(crate) fn to_be_made_again(&self, connection: ConnectionId) -> Option<String> {
+        self.links.get(&connection).filter(|link| link.dead)?.address.clone()
+    }
+
+    /// What tools make sense.
+    pub(crate) fn offer(&self) -> Offer {
+        match (self.accounts.is_empty(), self.connected().is_empty()) {
+            (true, _) => Offer::Nothing,
+            (false, true) => Offer::Accounts,
+            (false, false) => Offer::All,
+        }
     }
 
     /// Whether an account is ours.

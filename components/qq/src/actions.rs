@@ -3,6 +3,7 @@
 use homeagent_sdk::{Arguments, Effect, Error, Role, Tool};
 use serde_json::{Map, Value, json};
 
+use crate::account::Offer;
 use crate::field;
 use crate::outbox::Call;
 
@@ -155,6 +156,17 @@ const fn list(name: &'static str, description: &'static str, parameters: &'stati
 
 const fn world(name: &'static str, description: &'static str, parameters: &'static [Parameter]) -> Action {
     Action { name, description, kind: Kind::World, parameters }
+}
+
+/// The tools that are offered.
+pub(crate) fn offered(offer: Offer) -> Vec<Tool> {
+    let mut tools = tools();
+    match offer {
+        Offer::All => {}
+        Offer::Accounts => tools.retain(|tool| tool.name == ACCOUNTS),
+        Offer::Nothing => tools.clear(),
+    }
+    tools
 }
 
 /// All tools.

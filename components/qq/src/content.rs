@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use crate::fetch::Fetched;
 use crate::field;
 use crate::lookup::{Facts, Lookup};
 use crate::segment::{Segment, is_address};
@@ -215,12 +216,24 @@ impl Reader<'_> {
             }
         }
         let named = name.as_deref().map_or_else(|| format!("[{what}]"), |name| format!("[{what}:{name}]"));
+        let fetched = url.as_ref().and_then(|url| self.facts.pictures.get(url));
+        let note = match (&url, fetched) {
+            (Some(_), Some(Fetched::Gone)) => "取不到了",
+            (Some(_), Some(Fetched::TooLarge)) => "太大，只附上地址",
+            (Some(url), None) if !is_reachable(url) => "在客户端的机器上，取不到",
+            _ => "",
+        };
+        let named = if note.is_empty() { named } else { format!("{}，{note}]", named.trim_end_matches(']')) };
         match url {
-            Some(url) if self.content.media.len() < MOST_MEDIA => {
+            Some(url)
+                if self.content.media.len() < MOST_MEDIA
+                    && !matches!(fetched, Some(Fetched::Gone))
+                    && (fetched.is_some() || is_reachable(&url)) =>
+            {
                 let is_file = kind == "file";
                 let name = if kind == "audio" { name.map(|name| playable(&name, &url)) } else { name };
                 self.content.media.push(Medium { kind, name, url });
-                if is_file || self.depth > 0 { named } else { String::new() }
+                if is_file || self.depth > 0 || !note.is_empty() { named } else { String::new() }
             }
             _ => named,
         }
@@ -269,6 +282,11 @@ impl Reader<'_> {
         self.depth -= 1;
         text + "\n" + &"  ".repeat(usize::from(self.depth)) + "]"
     }
+}
+
+/// Whether others can fetch what is there.
+fn is_reachable(url: &str) -> bool {
+    is_address(url) || url.starts_with("data:")
 }
 
 /// A voice that was turned into another format has that format's name.

@@ -61,6 +61,8 @@ pub(crate) enum Silence {
 pub(crate) enum Purpose {
     /// A message that waits to be read whole.
     Lookup { draft: u64, lookup: Lookup },
+    /// Whose a connection is.
+    Login(ConnectionId),
     /// What is being sent in a lane.
     Lane(String),
 }

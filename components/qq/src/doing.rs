@@ -6,14 +6,20 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 use futures::channel::mpsc;
+use homeagent_sdk::connect::{self, Target};
+use homeagent_sdk::http::Request;
 use homeagent_sdk::inputs::Submission;
 use homeagent_sdk::sockets::{self, Frame};
-use homeagent_sdk::{Error, State, bus, inputs, log};
+use homeagent_sdk::{Error, State, background, bus, inputs, log, registry};
 use serde_json::Value;
 
+use crate::account::Offer;
+use crate::actions;
 use crate::desk::{Question, Silence};
 use crate::effect::Effect;
 use crate::failure::Failure;
+use crate::fetch::{self, Fetched};
+use crate::forward;
 use crate::speaking::Begun;
 use crate::{QQ, now, settings};
 
@@ -58,6 +64,13 @@ pub(crate) async fn perform(effects: Vec<Effect>) {
                 };
                 if let Some(question) = left {
                     effects.extend(send(question).await);
+                }
+            }
+            Effect::Fetch { draft, url, address } => begin(Errand { draft, url, address }),
+            Effect::Connect { address, token } => reach(&address, token).await,
+            Effect::Disconnect { address } => {
+                if let Err(error) = connect::close(&forward::name(&address)) {
+                    log::debug(format!("the connection to {address} was not ended: {}", error.message()));
                 }
             }
             Effect::Close { connection, reason } => {
@@ -133,6 +146,92 @@ fn silence(error: &Error) -> Silence {
         Error::Busy => Silence::NotSent("too many requests are under way; nothing was sent, try again".to_owned()),
         Error::Denied(_) | Error::Invalid(_) | Error::NotLive => Silence::NotSent(error.message()),
         Error::NotFound(_) | Error::Retryable | Error::Other(_) => Silence::Lost,
+    }
+}
+
+/// A picture that is to be fetched for a message that waits.
+struct Errand {
+    draft: u64,
+    url: String,
+    address: String,
+}
+
+/// Pictures that are being fetched, and those that wait for their turn.
+#[derive(Default)]
+struct Errands {
+    under_way: usize,
+    waiting: VecDeque<Errand>,
+}
+
+impl Errands {
+    fn next(&mut self) -> Option<Errand> {
+        let next = self.waiting.pop_front();
+        self.under_way -= usize::from(next.is_none());
+        next
+    }
+}
+
+static ERRANDS: State<Errands> = State::new(Errands::default);
+
+/// As many pictures are fetched at a time: the host sends 8 requests at a time for a plugin.
+const MOST_ERRANDS: usize = 6;
+
+/// Fetches a picture while frames go on. The message waits, in what is handed on; the next instance fetches it anew.
+fn begin(errand: Errand) {
+    let is_room = ERRANDS.with(|errands| {
+        errands.waiting.push_back(errand);
+        let is_room = errands.under_way < MOST_ERRANDS;
+        errands.under_way += usize::from(is_room);
+        is_room
+    });
+    if is_room {
+        background::spawn(async {
+            while let Some(Errand { draft, url, address }) = ERRANDS.with(Errands::next) {
+                let fetched = get(&address).await;
+                let settings = settings();
+                perform(QQ.with(|qq| qq.fetched(draft, url, fetched, &settings, now()))).await;
+            }
+        });
+    }
+}
+
+async fn get(address: &str) -> Fetched {
+    let time = u32::try_from(fetch::TIME).unwrap_or(u32::MAX);
+    match Request::get(address).timeout_ms(time).send().await {
+        Ok(answer) => Fetched::answered(answer.status, answer.body),
+        Err(error) => {
+            log::debug(format!("a picture was not fetched: {}", error.message()));
+            Fetched::Unknown
+        }
+    }
+}
+
+/// Makes a connection to a client that is the server; the host makes it again where it is lost.
+async fn reach(address: &str, token: bool) {
+    let target = Target {
+        meta: vec![
+            ("x-client-role".to_owned(), forward::role(address).to_owned()),
+            (forward::META.to_owned(), address.to_owned()),
+        ],
+        ..Target::new(forward::name(address), address)
+    };
+    let target = if token { target.secret("access_token") } else { target };
+    if let Err(error) = target.open().await {
+        log::warn(format!("the QQ client at {address} can't be connected to: {}", error.message()));
+    }
+}
+
+/// The tools that the agent was offered last; at first those of the description.
+static OFFERED: State<Offer> = State::new(|| Offer::All);
+
+/// Offers the agent the tools that make sense now.
+pub(crate) async fn offer_tools() {
+    let offer = QQ.with(|qq| qq.accounts.offer());
+    if OFFERED.with(|offered| std::mem::replace(offered, offer)) == offer {
+        return;
+    }
+    if let Err(error) = registry::replace_tools(actions::offered(offer)).await {
+        log::debug(format!("the tools stay as they were: {}", error.message()));
     }
 }
 

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde_json::Value;
 
 use crate::event::Message;
+use crate::fetch::Fetched;
 use crate::group::Addressed;
 use crate::lookup::{Facts, Lookup};
 
@@ -102,11 +103,9 @@ impl Drafts {
     }
 
     /// An answer, or that there will be none. True: it was the last that the message waited for.
-    pub(crate) fn answered(&mut self, number: u64, lookup: &Lookup, data: Option<&Value>) -> bool {
+    pub(crate) fn answered(&mut self, number: u64, learn: impl FnOnce(&mut Facts)) -> bool {
         let Some(draft) = self.get_mut(number) else { return false };
-        if let Some(data) = data {
-            draft.facts.learn(lookup, data);
-        }
+        learn(&mut draft.facts);
         draft.open = draft.open.saturating_sub(1);
         draft.open == 0
     }
@@ -121,6 +120,11 @@ impl Drafts {
         }
         self.lanes.retain(|_, lane| !lane.is_empty());
         ready
+    }
+
+    /// How many bytes of pictures are held for messages that wait.
+    pub(crate) fn weight(&self) -> usize {
+        self.lanes.values().flatten().flat_map(|draft| draft.facts.pictures.values()).map(Fetched::weight).sum()
     }
 
     /// The frames of all that wait.

@@ -15,6 +15,12 @@ pub(crate) enum Effect {
     Submit(Box<Submission>),
     /// Ask a client. `ticket`: what the request belongs to, where somebody may wait for it.
     Ask { question: Question, ticket: Option<u64> },
+    /// Fetch a picture for a message that waits.
+    Fetch { draft: u64, url: String, address: String },
+    /// Connect to a client that is the server. `token`: with the access token, which is set.
+    Connect { address: String, token: bool },
+    /// End the connection to such a client, and its being made again.
+    Disconnect { address: String },
     /// Close a connection, and say why.
     Close { connection: ConnectionId, reason: String },
     /// Tell whoever listens to the bus.

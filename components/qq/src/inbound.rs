@@ -7,16 +7,21 @@ use homeagent_sdk::{Media, MediaSource, Payload, Peer};
 
 use crate::content::{self, Content, Medium};
 use crate::event::{Message, Place};
+use crate::fetch::{self, Fetched};
 use crate::field;
 use crate::lookup::Facts;
 use crate::notice::Notice;
 use crate::outbound::Route;
+use crate::segment::is_address;
 
 /// The longest quotation, in characters.
 const LONGEST_QUOTE: usize = 500;
 
 /// The longest quotation of a forward, in characters.
 const LONGEST_FORWARD: usize = 8_000;
+
+/// As many bytes of pictures and sounds go with one input: all of it has at most 1 MiB.
+const MOST_BYTES: usize = fetch::LARGEST;
 
 /// The input that a message makes. `background`: what was said in the group before, as a block.
 pub(crate) fn submission(message: &Message, content: &Content, facts: &Facts, background: Option<&str>) -> Submission {
@@ -50,12 +55,13 @@ pub(crate) fn submission(message: &Message, content: &Content, facts: &Facts, ba
     // What the person said is the last of the text; the block before it is for nobody's memory.
     add("text", (text != content.text).then(|| content.text.clone()));
     add("background", background.filter(|_| !is_command).map(str::to_owned));
+    let mut room = MOST_BYTES;
     // Who replies to a picture asks about it.
     let all_media = content.media.iter().chain(quoted.iter().flat_map(|quoted| &quoted.media));
     Submission {
         platform_id: platform_id(message),
         display_name: message.name.clone(),
-        media: all_media.take(content::MOST_MEDIA).map(media).collect(),
+        media: all_media.take(content::MOST_MEDIA).filter_map(|medium| media(medium, facts, &mut room)).collect(),
         reply_route: serde_json::to_string(&route).ok(),
         received_at: message.time.map(milliseconds),
         payload: Payload::Text(text),
@@ -80,7 +86,7 @@ pub(crate) fn notice(notice: &Notice, place: &Place, text: &str, name: Option<St
         platform_id: notice.time.map(|_| id),
         display_name: name,
         kind: notice.kind().to_owned(),
-        media: notice.media.iter().map(media).collect(),
+        media: notice.media.iter().filter_map(|medium| media(medium, &Facts::default(), &mut 0)).collect(),
         reply_route: serde_json::to_string(&route).ok(),
         received_at: notice.time.map(milliseconds),
         meta,
@@ -124,11 +130,23 @@ fn media_words(media: &[Medium]) -> String {
     words.collect::<Vec<_>>().join("")
 }
 
-fn media(medium: &Medium) -> Media {
-    let bytes = medium.url.strip_prefix("data:audio/mpeg;base64,").and_then(|text| BASE64.decode(text).ok());
-    let mime = if bytes.is_some() { "audio/mpeg".to_owned() } else { medium.mime() };
-    let source = bytes.map_or_else(|| MediaSource::Url(medium.url.clone()), MediaSource::Inline);
-    Media { mime, name: medium.name.clone(), source, meta: vec![("kind".to_owned(), medium.kind.to_owned())] }
+/// A medium with its bytes, where they are known and there is room for them, else by its address; nothing, where it has
+/// none either.
+fn media(medium: &Medium, facts: &Facts, room: &mut usize) -> Option<Media> {
+    let sound = medium.url.strip_prefix("data:audio/mpeg;base64,").and_then(|text| BASE64.decode(text).ok());
+    let known = match facts.pictures.get(&medium.url) {
+        Some(Fetched::Here(picture)) => Some((picture.mime, picture.bytes.clone())),
+        _ => sound.map(|bytes| ("audio/mpeg", bytes)),
+    };
+    let (mime, source) = match known.filter(|(_, bytes)| bytes.len() <= *room) {
+        Some((mime, bytes)) => {
+            *room -= bytes.len();
+            (mime.to_owned(), MediaSource::Inline(bytes))
+        }
+        None if is_address(&medium.url) => (medium.mime(), MediaSource::Url(medium.url.clone())),
+        None => return None,
+    };
+    Some(Media { mime, name: medium.name.clone(), source, meta: vec![("kind".to_owned(), medium.kind.to_owned())] })
 }
 
 fn peer(place: &Place) -> Peer {

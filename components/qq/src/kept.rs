@@ -32,6 +32,11 @@ impl Kept {
         is_room
     }
 
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// The input that is to be offered next. It stays until [`Kept::pop`].
     pub(crate) fn first(&self) -> Option<&Submission> {
         self.0.front().map(|one| &one.0)

@@ -1,4 +1,4 @@
-//! The QQ channel: OneBot v11 over a reverse WebSocket, as NapCat, Lagrange, LLOneBot and go-cqhttp speak it.
+//! The QQ channel: OneBot v11 over WebSockets, reverse and forward, as NapCat, Lagrange, LLOneBot and go-cqhttp speak it.
 //!
 //! Everything that decides is in `state::Qq` and knows neither host nor clock: it is told what happened and answers
 //! with what is to be done. This file tells it, and `doing` does that.
@@ -13,7 +13,9 @@ mod draft;
 mod effect;
 mod event;
 mod failure;
+mod fetch;
 mod field;
+mod forward;
 mod group;
 mod inbound;
 mod kept;
@@ -38,14 +40,14 @@ mod state;
 use std::sync::LazyLock;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use homeagent_sdk::sockets::{ConnectionId, Frame};
+use homeagent_sdk::sockets::{self, ConnectionId, Frame};
 use homeagent_sdk::{
-    Arguments, Cause, Channel, ChannelDefinition, Connection, Delta, Descriptor, Error, Output, OutputCapabilities,
-    Plugin, Receipt, Snapshot, Sockets, State, ToolOutput, Tools, log,
+    Arguments, Cause, Channel, ChannelDefinition, Connection, Delta, Descriptor, Error, Event, Events, Output,
+    OutputCapabilities, Plugin, Receipt, Snapshot, Sockets, State, ToolOutput, Tools, log,
 };
 use serde_json::Value;
 
-use doing::{offer_again, perform, wait};
+use doing::{offer_again, offer_tools, perform, wait};
 use settings::Settings;
 use state::Qq;
 
@@ -56,6 +58,9 @@ const HELP: &str = "Sends to QQ: to a person as qq:<account number>, to a group 
     (as a voice message) and files are sent by their https:// address. Structured: a list of OneBot v11 segments such as \
     [{\"type\": \"text\", \"data\": {\"text\": \"...\"}}, {\"type\": \"face\", \"data\": {\"id\": \"14\"}}], or \
     {\"forward\": [{\"name\": \"...\", \"content\": \"...\"}]} for a list of messages.";
+
+/// The host's word that the owner has changed a setting of ours.
+const SETTINGS: &str = "setting.plugin.qq.*";
 
 /// How much of its deadline a call leaves for the way back, in milliseconds.
 const MARGIN: u64 = 1_000;
@@ -80,8 +85,18 @@ impl Plugin for QqChannel {
         let descriptor = Descriptor::new("qq", env!("CARGO_PKG_VERSION"))
             .summary("Talks with people and groups on QQ, through a OneBot v11 client.")
             .listener("onebot")
+            .event(SETTINGS)
             .channel(channel);
         actions::tools().into_iter().fold(descriptor, Descriptor::tool)
+    }
+
+    async fn activated() {
+        let settings = settings();
+        perform(QQ.with(|qq| qq.connect(&settings, true))).await;
+        // Where connections stand, the accounts are told next, and their tools stay.
+        if sockets::open().is_empty() {
+            offer_tools().await;
+        }
     }
 }
 
@@ -90,6 +105,7 @@ impl Sockets for QqChannel {
         let settings = settings();
         offer_again().await;
         perform(QQ.with(|qq| qq.open(&connection, &settings, now()))).await;
+        offer_tools().await;
     }
 
     async fn on_frames(connection: ConnectionId, frames: Vec<Frame>) {
@@ -103,11 +119,22 @@ impl Sockets for QqChannel {
             };
             perform(QQ.with(|qq| qq.frame(connection, &text, &settings, now()))).await;
         }
+        offer_tools().await;
     }
 
     async fn on_close(connection: ConnectionId, reason: String) {
         let settings = settings();
         perform(QQ.with(|qq| qq.close(connection, &reason, &settings, now()))).await;
+        offer_tools().await;
+    }
+}
+
+impl Events for QqChannel {
+    /// The owner has changed a setting.
+    async fn on_event(event: Event) {
+        let settings = settings();
+        let is_token = event.topic.ends_with(".access_token");
+        perform(QQ.with(|qq| if is_token { qq.connect_again(&settings) } else { qq.connect(&settings, false) })).await;
     }
 }
 
@@ -184,7 +211,7 @@ fn prefix() -> String {
     format!("{:x}", passed.as_micros())
 }
 
-homeagent_sdk::export!(QqChannel: Tools, Sockets, Channel, Snapshot);
+homeagent_sdk::export!(QqChannel: Tools, Sockets, Channel, Events, Snapshot);
 
 #[cfg(test)]
 mod tests;

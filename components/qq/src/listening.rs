@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use homeagent_sdk::sockets::ConnectionId;
 use serde_json::{Value, json};
 
-use crate::content::{self, Content};
+use crate::content::{self, Content, Medium};
 use crate::desk::Purpose;
 use crate::draft::{Draft, LOOKUP_TIME, PATIENCE};
 use crate::effect::{Effect, info, warning};
 use crate::event::{Message, Place};
+use crate::fetch::{self, Fetched};
 use crate::group::{Addressed, Line};
 use crate::inbound;
 use crate::lookup::{Facts, Lookup, Quoted};
@@ -21,6 +22,12 @@ use crate::state::{Contact, Qq};
 
 /// What the agent is told of, where it is about the agent itself.
 const OWN: [&str; 5] = ["poke", "join", "friend-add", "upload", "admin"];
+
+/// As many bytes of pictures are held for messages that wait; beyond, no further ones are fetched.
+const MOST_PICTURES: usize = 6 << 20;
+
+/// While the agent takes nothing and so many inputs wait for it, no pictures are fetched.
+const MOST_KEPT: usize = 8;
 
 impl Qq {
     /// Somebody said something.
@@ -61,7 +68,7 @@ impl Qq {
         let mut draft = Draft::new(message, frame.clone(), addressed, now);
         self.recall_quoted(&mut draft, &content);
         let number = self.drafts.push(draft);
-        let mut effects = self.look_up(number, now);
+        let mut effects = self.look_up(number, settings, now);
         effects.extend(self.finish_ready(settings));
         effects
     }
@@ -103,7 +110,8 @@ impl Qq {
     }
 
     /// Asks for what is missing before a message can be read whole.
-    fn look_up(&mut self, number: u64, now: u64) -> Vec<Effect> {
+    fn look_up(&mut self, number: u64, settings: &Settings, now: u64) -> Vec<Effect> {
+        let is_room = self.drafts.weight() < MOST_PICTURES && self.kept.len() < MOST_KEPT;
         let Some(draft) = self.drafts.get_mut(number) else { return Vec::new() };
         let place = draft.message.place.clone();
         let account = draft.message.self_id.clone();
@@ -113,20 +121,24 @@ impl Qq {
             }
         }
         let (content, mut wanted) = content::read(&draft.message.segments, &account, &draft.facts);
-        if let Some(id) = content.reply_to.filter(|_| draft.facts.quoted.is_none()) {
+        if let Some(id) = content.reply_to.clone().filter(|_| draft.facts.quoted.is_none()) {
             wanted.insert(Lookup::Quoted(id));
         }
         if let Some(quoted) = &draft.facts.quoted {
             let (_, within) = content::read(&quoted.segments, &account, &draft.facts);
             wanted.extend(within.into_iter().filter(|lookup| !matches!(lookup, Lookup::Name(_))));
         }
+        if is_room {
+            wanted.extend(pictures(draft, &content.media, settings));
+        }
         // A reply that is perhaps not for us is worth one question, and the rest only when it is.
         if draft.addressed != Addressed::Yes {
             wanted.retain(|lookup| matches!(lookup, Lookup::Quoted(_)));
         }
-        let is_late = now.saturating_sub(draft.since) > PATIENCE;
+        if now.saturating_sub(draft.since) > PATIENCE {
+            return Vec::new();
+        }
         let connection = self.accounts.requests(&account);
-        let Some(connection) = connection.filter(|_| !is_late) else { return Vec::new() };
         self.ask_all(number, wanted, connection, &place, now)
     }
 
@@ -134,18 +146,38 @@ impl Qq {
         &mut self,
         number: u64,
         wanted: BTreeSet<Lookup>,
-        connection: ConnectionId,
+        connection: Option<ConnectionId>,
         place: &Place,
         now: u64,
     ) -> Vec<Effect> {
-        let lookups = self.drafts.ask(number, wanted);
+        // Without a connection there are only pictures to ask for.
+        let wanted = wanted.into_iter().filter(|it| connection.is_some() || matches!(it, Lookup::Picture { .. }));
+        let lookups = self.drafts.ask(number, wanted.collect());
         let ask = |lookup: Lookup| {
-            let (action, params) = lookup.request(place);
+            if let Lookup::Picture { url, address } = lookup {
+                return Some(Effect::Fetch { draft: number, url, address });
+            }
+            let (action, params) = lookup.request(place)?;
             let purpose = Purpose::Lookup { draft: number, lookup };
-            let question = self.desk.ask(connection, (action, &params), purpose, now, LOOKUP_TIME);
-            Effect::Ask { question, ticket: None }
+            let question = self.desk.ask(connection?, (action, &params), purpose, now, LOOKUP_TIME);
+            Some(Effect::Ask { question, ticket: None })
         };
-        lookups.into_iter().map(ask).collect()
+        lookups.into_iter().filter_map(ask).collect()
+    }
+
+    /// What became of a picture.
+    pub(crate) fn fetched(
+        &mut self,
+        number: u64,
+        url: String,
+        fetched: Fetched,
+        settings: &Settings,
+        now: u64,
+    ) -> Vec<Effect> {
+        let is_last = self.drafts.answered(number, |facts| _ = facts.pictures.insert(url, fetched));
+        let mut effects = if is_last { self.look_up(number, settings, now) } else { Vec::new() };
+        effects.extend(self.finish_ready(settings));
+        effects
     }
 
     /// An answer to a look-up, or that there is none.
@@ -157,7 +189,8 @@ impl Qq {
         settings: &Settings,
         now: u64,
     ) -> Vec<Effect> {
-        let is_last = self.drafts.answered(number, lookup, data);
+        let learn = |facts: &mut Facts| data.into_iter().for_each(|data| facts.learn(lookup, data));
+        let is_last = self.drafts.answered(number, learn);
         let mut effects = Vec::new();
         if let Some(draft) = self.drafts.get_mut(number) {
             if let Lookup::Name(user) = lookup
@@ -178,7 +211,7 @@ impl Qq {
         }
         if is_last {
             // What came may have to be looked into in turn, such as a forward within a forward.
-            effects.extend(self.look_up(number, now));
+            effects.extend(self.look_up(number, settings, now));
         }
         effects.extend(self.finish_ready(settings));
         effects
@@ -262,6 +295,18 @@ impl Qq {
         }
         if notice.about_me { vec![warning(format!("on QQ, in {}: {words}", notice.place.name()))] } else { Vec::new() }
     }
+}
+
+/// The pictures of a message that are to be fetched, and of what it replies to.
+fn pictures(draft: &Draft, own: &[Medium], settings: &Settings) -> Vec<Lookup> {
+    let quoted = draft.facts.quoted.iter();
+    let quoted = quoted.flat_map(|it| content::read(&it.segments, &draft.message.self_id, &draft.facts).0.media);
+    let all = own.iter().cloned().chain(quoted).filter(|medium| medium.kind == "image").map(|medium| medium.url);
+    let all = all.filter_map(|url| {
+        let address = fetch::address(&url, &settings.picture_hosts)?;
+        Some(Lookup::Picture { url, address })
+    });
+    all.take(fetch::MOST).collect()
 }
 
 /// What a name is kept under: people are called otherwise in each group.

@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Value, json};
 
 use crate::event::Place;
+use crate::fetch::{self, Fetched};
 use crate::field;
 use crate::segment::{self, Segment, is_address};
 
@@ -22,6 +25,8 @@ pub(crate) enum Lookup {
     Voice(String),
     /// Where a picture is, by its file.
     Image(String),
+    /// A picture itself, by its address, and where it is asked for: not at the client.
+    Picture { url: String, address: String },
     /// The message that was replied to, by its id.
     Quoted(String),
 }
@@ -35,6 +40,8 @@ pub(crate) struct Facts {
     pub(crate) forwards: BTreeMap<String, Vec<Value>>,
     /// Where files are.
     pub(crate) files: BTreeMap<String, String>,
+    /// Pictures that were fetched, by their address.
+    pub(crate) pictures: BTreeMap<String, Fetched>,
     pub(crate) quoted: Option<Quoted>,
 }
 
@@ -47,9 +54,9 @@ pub(crate) struct Quoted {
 }
 
 impl Lookup {
-    /// The action, and its parameters.
-    pub(crate) fn request(&self, place: &Place) -> (&'static str, Value) {
-        match self {
+    /// The action of the client's that finds it out, and its parameters.
+    pub(crate) fn request(&self, place: &Place) -> Option<(&'static str, Value)> {
+        Some(match self {
             Self::Name(user) => match place {
                 Place::Group(group) => {
                     ("get_group_member_info", json!({"group_id": field::number(group), "user_id": field::number(user)}))
@@ -61,7 +68,8 @@ impl Lookup {
             Self::Voice(file) => ("get_record", json!({"file": file, "out_format": "mp3"})),
             Self::Image(file) => ("get_image", json!({"file": file})),
             Self::Quoted(id) => ("get_msg", json!({"message_id": field::number(id)})),
-        }
+            Self::Picture { .. } => return None,
+        })
     }
 }
 
@@ -81,7 +89,9 @@ impl Facts {
                 }
             }
             Lookup::Voice(file) => {
-                if let Some(url) = inline(data).or_else(|| place(data)) {
+                let sound = bytes(data).filter(|bytes| bytes.len() <= LONGEST_INLINE);
+                let sound = sound.map(|bytes| format!("data:audio/mpeg;base64,{bytes}"));
+                if let Some(url) = sound.or_else(|| place(data)) {
                     self.files.insert(file.clone(), url);
                 }
             }
@@ -89,7 +99,14 @@ impl Facts {
                 if let Some(url) = place(data) {
                     self.files.insert(file.clone(), url);
                 }
+                let picture = bytes(data).filter(|bytes| bytes.len() <= fetch::LARGEST * 4 / 3 + 4);
+                if let Some(picture) = picture.and_then(|bytes| BASE64.decode(bytes).ok()) {
+                    let url = self.files.entry(file.clone()).or_insert_with(|| format!("client:{file}"));
+                    self.pictures.insert(url.clone(), Fetched::read(picture));
+                }
             }
+            // What became of it is told, not answered.
+            Lookup::Picture { .. } => {}
             Lookup::Quoted(_) => {
                 let sender = &data["sender"];
                 let user = field::party(&sender["user_id"]).or_else(|| field::party(&data["user_id"]));
@@ -106,10 +123,12 @@ impl Facts {
     }
 }
 
-/// The bytes of a sound, where they came with the answer.
-fn inline(data: &Value) -> Option<String> {
-    let bytes = data["base64"].as_str().or_else(|| data["file"].as_str()?.strip_prefix("base64://"))?;
-    (!bytes.is_empty() && bytes.len() <= LONGEST_INLINE).then(|| format!("data:audio/mpeg;base64,{bytes}"))
+/// The bytes of a file in base64, where they came with the answer.
+fn bytes(data: &Value) -> Option<&str> {
+    let bytes = data["base64"].as_str().or_else(|| data["file"].as_str());
+    let bytes = bytes.map(|bytes| bytes.strip_prefix("base64://").unwrap_or(bytes));
+    let is_said = data["base64"].is_string() || data["file"].as_str().is_some_and(|file| file.starts_with("base64://"));
+    bytes.filter(|bytes| is_said && !bytes.is_empty())
 }
 
 /// Where a file is: on the network, else on the client's machine.

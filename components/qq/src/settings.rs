@@ -9,6 +9,13 @@ use serde_json::Value;
 use crate::event::Place;
 use crate::group::Policy;
 
+/// Hosts of QQ's that pictures lie on.
+const PICTURE_HOSTS: [&str; 4] =
+    ["https://*.qpic.cn", "https://*.nt.qq.com.cn", "https://*.gtimg.cn", "https://gxh.vip.qq.com"];
+
+/// Clients that we connect to.
+const MOST_FORWARD: usize = 8;
+
 /// What the owner decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
@@ -21,6 +28,12 @@ pub(crate) struct Settings {
     pub(crate) block_users: Vec<String>,
     pub(crate) allow_groups: Vec<String>,
     pub(crate) block_groups: Vec<String>,
+    /// Clients to connect to.
+    pub(crate) forward: Vec<String>,
+    /// The access token is set.
+    pub(crate) token: bool,
+    /// Where pictures are fetched from.
+    pub(crate) picture_hosts: Vec<String>,
     /// What the agent is told of although it is not about it.
     pub(crate) notices: Vec<String>,
     /// Where requests to be let in are told.
@@ -64,6 +77,10 @@ impl Settings {
             block_users: list(&get, "block_users"),
             allow_groups: list(&get, "allow_groups"),
             block_groups: list(&get, "block_groups"),
+            forward: addresses(list(&get, "forward"), &mut wrong),
+            // The host gives the secret's name in the place of its value.
+            token: get("access_token").is_some_and(|token| !token.is_null()),
+            picture_hosts: value(&get, "picture_hosts").unwrap_or_else(|| PICTURE_HOSTS.map(str::to_owned).to_vec()),
             notices: list(&get, "notices"),
             requests_to: place(&text(&get, "requests_to", "")),
             background: value(&get, "background").unwrap_or(30),
@@ -120,6 +137,27 @@ fn list(get: &impl Fn(&str) -> Option<Value>, key: &str) -> Vec<String> {
     texts.iter().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()).collect()
 }
 
+/// Addresses of WebSockets, each once.
+fn addresses(lines: Vec<String>, wrong: &mut Vec<String>) -> Vec<String> {
+    let mut addresses: Vec<String> = Vec::new();
+    for line in lines {
+        let host = line.strip_prefix("ws://").or_else(|| line.strip_prefix("wss://"));
+        let is_local = |host: &str| host.split(['/', ':', '?']).next().is_some_and(|name| name == "localhost");
+        match host {
+            None | Some("") => wrong.push(format!("the setting forward: `{line}` is not of the form ws://HOST:PORT")),
+            Some(host) if is_local(host) => {
+                wrong.push(format!("the setting forward: `{line}` needs an address: write 127.0.0.1 for localhost"));
+            }
+            Some(_) if addresses.len() >= MOST_FORWARD && !addresses.contains(&line) => {
+                wrong.push(format!("the setting forward: `{line}` is one too many; {MOST_FORWARD} are the most"));
+            }
+            Some(_) if addresses.contains(&line) => {}
+            Some(_) => addresses.push(line),
+        }
+    }
+    addresses
+}
+
 fn policy(words: &str, key: &str, wrong: &mut Vec<String>) -> Option<Policy> {
     Policy::parse(words).map_err(|error| wrong.push(format!("the setting {key}: {error}"))).ok()
 }
@@ -164,7 +202,9 @@ mod tests {
     fn every_setting_is_declared_with_the_default_that_is_used() {
         let manifest: toml::Table = toml::from_str(include_str!("../plugin.toml")).expect("plugin.toml is TOML");
         let declared = manifest["settings"].as_table().expect("a table");
-        let asked = std::cell::RefCell::new(std::collections::BTreeSet::from(["access_token".to_owned()]));
+        // The host reads these.
+        let of_the_host = ["listen".to_owned()];
+        let asked = std::cell::RefCell::new(std::collections::BTreeSet::from(of_the_host));
         let defaults = |key: &str| {
             asked.borrow_mut().insert(key.to_owned());
             serde_json::to_value(declared[key].get("default")).ok()

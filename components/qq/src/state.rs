@@ -5,15 +5,16 @@ use std::collections::BTreeMap;
 use homeagent_sdk::Connection;
 use homeagent_sdk::sockets::ConnectionId;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::account::Accounts;
 use crate::desk::{Asked, Desk, Purpose, Silence};
-use crate::draft::Drafts;
+use crate::draft::{Drafts, LOOKUP_TIME};
 use crate::effect::{Effect, warning};
 use crate::event::{self, Answer, Event, Meta};
 use crate::failure::Failure;
 use crate::field;
+use crate::forward;
 use crate::group::Backgrounds;
 use crate::kept::Kept;
 use crate::outbox::{Outbox, Step};
@@ -55,6 +56,9 @@ pub(crate) struct Known {
     pub(crate) rates: Rates,
     /// Which connection belongs to which account.
     pub(crate) connections: BTreeMap<ConnectionId, String>,
+    /// The addresses of clients that were asked for a connection.
+    #[serde(default)]
+    pub(crate) forward: Vec<String>,
 }
 
 /// How a conversation is reached.
@@ -74,6 +78,7 @@ impl Default for Known {
             peers: Ring::new(2_000),
             rates: Rates::default(),
             connections: BTreeMap::new(),
+            forward: Vec::new(),
         }
     }
 }
@@ -97,6 +102,7 @@ impl Qq {
     pub(crate) fn open(&mut self, connection: &Connection, settings: &Settings, now: u64) -> Vec<Effect> {
         let known = self.known.connections.remove(&connection.id).filter(|_| connection.resumed);
         let mut effects = self.accounts.open(connection, known, now);
+        effects.extend(self.ask_who(connection.id, now));
         if let Some(account) = self.accounts.of(connection.id) {
             let of_it = |frame: &mut Value| event::self_id(frame).as_ref() == Some(&account);
             let frames: Vec<Value> = self.left.extract_if(.., of_it).collect();
@@ -107,6 +113,16 @@ impl Qq {
             }
         }
         effects
+    }
+
+    /// Asks a client that does not say whose it is.
+    fn ask_who(&mut self, connection: ConnectionId, now: u64) -> Option<Effect> {
+        if !self.accounts.is_nameless(connection) {
+            return None;
+        }
+        let request = ("get_login_info", &json!({}));
+        let question = self.desk.ask(connection, request, Purpose::Login(connection), now, LOOKUP_TIME);
+        Some(Effect::Ask { question, ticket: None })
     }
 
     /// A frame has come.
@@ -136,7 +152,9 @@ impl Qq {
 
     /// A connection is gone.
     pub(crate) fn close(&mut self, from: ConnectionId, reason: &str, settings: &Settings, now: u64) -> Vec<Effect> {
+        let again = self.accounts.to_be_made_again(from).filter(|address| settings.forward.contains(address));
         let mut effects = self.accounts.close(from, reason, now);
+        effects.extend(again.map(|address| forward::connect(&address, settings)));
         for asked in self.desk.lost(from) {
             let failure = asked.failure(Silence::Lost);
             effects.extend(self.resolve(asked, Err(failure), settings, now));
@@ -189,6 +207,13 @@ impl Qq {
     fn resolve(&mut self, asked: Asked, outcome: Result<Value, Failure>, settings: &Settings, now: u64) -> Vec<Effect> {
         match asked.purpose {
             Purpose::Lookup { draft, lookup } => self.looked_up(draft, &lookup, outcome.ok().as_ref(), settings, now),
+            Purpose::Login(connection) => {
+                let account = outcome.ok().and_then(|data| field::party(&data["user_id"]));
+                match account.filter(|_| self.accounts.is_nameless(connection)) {
+                    Some(account) => self.accounts.hear(connection, Some(&account), now),
+                    None => Vec::new(),
+                }
+            }
             Purpose::Lane(lane) => {
                 let step = self.outbox.answered(&lane, outcome);
                 let mut effects = self.done(step);

@@ -1,6 +1,7 @@
 //! Who may come in: the checks every request passes before anything else looks at it.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use axum::Extension;
 use axum::extract::{Request, State};
@@ -45,6 +46,22 @@ pub(crate) enum Door {
     },
 }
 
+/// An address of a plugin's own, which its requests have as an extension.
+#[derive(Debug)]
+pub(crate) struct OwnDoor {
+    pub(crate) plugin: String,
+    /// The key of the setting that holds the address.
+    pub(crate) setting: String,
+    /// The address, as it is set.
+    pub(crate) listen: String,
+}
+
+impl OwnDoor {
+    fn leads_to(&self, path: &WebSocketPath) -> bool {
+        path.plugin == self.plugin && path.address.as_ref() == Some(&self.setting)
+    }
+}
+
 /// Where a connection over TCP comes from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer(pub(crate) IpAddr);
@@ -59,9 +76,16 @@ pub(crate) async fn check(
         Door::Network => core.parts.keeper.live().and_then(|live| live.listeners.websocket(request.uri().path())),
         Door::Socket { .. } => None,
     };
-    let checked = match &path {
-        Some(path) => admit_to_path(&core, path, &request),
-        None => admit(&core, door, &request),
+    let own = request.extensions().get::<Arc<OwnDoor>>().cloned();
+    let path = path.filter(|path| own.as_ref().is_none_or(|own| own.leads_to(path)));
+    let checked = match (&path, &own) {
+        (Some(path), own) => {
+            let listen = own.as_ref().map_or(&core.parts.listen, |own| &own.listen);
+            admit_to_path(&core, path, listen, &request)
+        }
+        // At an address of a plugin's own there is nothing else, not even the API.
+        (None, Some(_)) => Err(Problem::not_found(format!("there is nothing at {}", request.uri().path()))),
+        (None, None) => admit(&core, door, &request),
     };
     if let Err(problem) = checked {
         return problem.into_response();
@@ -83,13 +107,13 @@ fn admit(core: &Shared, door: Door, request: &Request) -> Result<(), Problem> {
 
 /// To a path of a plugin's, which has a secret of its own. Its clients may call this machine what they like, as long as
 /// they bring that; without one they have to be on it, and then a page that a browser was led to must not pass either.
-fn admit_to_path(core: &Shared, path: &WebSocketPath, request: &Request) -> Result<(), Problem> {
+fn admit_to_path(core: &Shared, path: &WebSocketPath, listen: &str, request: &Request) -> Result<(), Problem> {
     let headers = request.headers();
     check_size(request).inspect_err(refused(meters::SIZE))?;
     check_origin(headers).inspect_err(refused(meters::ORIGIN))?;
     let secret = path.token.as_deref().map(|key| core.parts.secrets.get(key)).transpose()?.flatten();
     let Some(secret) = secret else {
-        check_host(&core.parts.listen, Door::Network, headers).inspect_err(refused(meters::HOST))?;
+        check_host(listen, Door::Network, headers).inspect_err(refused(meters::HOST))?;
         return check_near(path, request).inspect_err(refused(meters::TOKEN));
     };
     let given = given_token(request);
@@ -258,6 +282,7 @@ mod tests {
             listener: "onebot".to_owned(),
             token: Some("plugin.qq.access_token".to_owned()),
             protocols: Vec::new(),
+            address: None,
         };
         let near = |peer: Option<&str>| {
             let mut request = Request::new(axum::body::Body::empty());

@@ -13,12 +13,14 @@ mod exposition;
 mod extract;
 mod guard;
 mod meters;
+mod own_addresses;
 mod ports;
 mod problem;
 mod routes;
 mod serve;
 mod socket;
 mod token;
+mod trial;
 
 use std::io;
 use std::net::SocketAddr;
@@ -154,6 +156,7 @@ impl Gateway {
         });
         house.serve_network(tcp, &routes::api(&core));
         house.serve_local(unix, &routes::api_and_channels(&core));
+        house.tasks.spawn(own_addresses::keep(Arc::clone(&core), house.clone()));
         tracing::info!(%addr, "gateway serves");
         Self { addr, house, _seat: seat }
     }

@@ -37,7 +37,7 @@ pub enum Change {
     /// The agent started or stopped.
     Agent(Phase),
     /// A plugin's state is another one.
-    Plugin(PluginStatus),
+    Plugin(Box<PluginStatus>),
     /// A source failed, or answers again.
     Source(SourceState),
     /// So many changes came too fast to be told.

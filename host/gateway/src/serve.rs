@@ -109,6 +109,14 @@ impl House {
         self.serve(Network { listener, entrance });
     }
 
+    /// The same, until the token is cancelled. Connections that have become another protocol's stay.
+    pub(crate) fn serve_network_until(&self, listener: TcpListener, router: &Router) -> CancellationToken {
+        let stopping = self.stopping.child_token();
+        let house = Self { stopping: stopping.clone(), ..self.clone() };
+        house.serve_network(listener, router);
+        stopping
+    }
+
     pub(crate) fn serve_local(&self, listener: UnixListener, router: &Router) {
         let owners = Entrance::new(router, &self.connections.owner, Door::Socket { owner: true });
         let strangers = Entrance::new(router, &self.connections.others, Door::Socket { owner: false });

@@ -231,7 +231,7 @@ async fn herald(runtime: Runtime, providers: Arc<Providers>, changes: broadcast:
                 Ok(name) => {
                     // A plugin that is gone by now has told so, or will.
                     let status = runtime.list().into_iter().find(|status| status.name == *name);
-                    status.map(Change::Plugin)
+                    status.map(|status| Change::Plugin(Box::new(status)))
                 }
                 Err(RecvError::Lagged(missed)) => Some(Change::Missed(missed)),
                 Err(RecvError::Closed) => return,

@@ -34,16 +34,19 @@ pub enum Reach {
     Public,
     /// Those of the home: for a name, private ones, and for an address also this machine's.
     Home,
+    /// All of these.
+    Either,
 }
 
 impl Reach {
     fn allows(self, host: &Host, address: IpAddr) -> bool {
         match (self, classify(address)) {
             (Reach::Public, class) => class == Class::Public,
-            (Reach::Home, Class::Private) => true,
+            (Reach::Either, Class::Public) => true,
+            (Reach::Home | Reach::Either, Class::Private) => true,
             // Who names this machine by its address means it; a name that leads here may be anybody's.
-            (Reach::Home, Class::Loopback) => !matches!(host, Host::Domain(_)),
-            (Reach::Home, _) => false,
+            (Reach::Home | Reach::Either, Class::Loopback) => !matches!(host, Host::Domain(_)),
+            (Reach::Home | Reach::Either, _) => false,
         }
     }
 }

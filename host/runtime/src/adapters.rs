@@ -68,6 +68,7 @@ impl Loaded {
             missing: Vec::new(),
             capabilities: Vec::new(),
             tools: Vec::new(),
+            addresses: Vec::new(),
         }
     }
 }

@@ -10,7 +10,7 @@ use homeagent_types::CallError;
 use homeagent_types::ports::CapabilityStatus;
 use serde_json::Value;
 
-use crate::wants::{Details, Want, narrow};
+use crate::wants::{Details, Want, narrow, owners_settings};
 
 /// Whose a package is. A grant is given to it, and holds for no package of that name by somebody else.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -75,6 +75,8 @@ pub(crate) struct GrantTable {
     /// What the package asks for, and whose it is: those that came with homed have what they ask for until the owner takes
     /// it away.
     asked: Arc<RwLock<Asked>>,
+    /// Whatever was decided, it has what it asks for of these, and nothing else.
+    only: Option<&'static [&'static str]>,
 }
 
 /// What a package asks for.
@@ -109,7 +111,12 @@ impl<'a> Share<'a> {
 
 impl GrantTable {
     pub(crate) fn new(plugin: String, stored: Grants) -> Self {
-        Self { plugin, stored, asked: Arc::default() }
+        Self { plugin, stored, asked: Arc::default(), only: None }
+    }
+
+    /// Those of a plugin that is tried: what it asks for of these capabilities it has, and it has nothing else.
+    pub(crate) fn for_trial(plugin: String, stored: Grants, only: &'static [&'static str]) -> Self {
+        Self { only: Some(only), ..Self::new(plugin, stored) }
     }
 
     /// What the package that is now in the slot asks for; what the one before it asked for.
@@ -150,7 +157,16 @@ impl GrantTable {
         serde_json::from_value(Value::Object(asked.wants.get(W::CAPABILITY)?.clone())).ok()
     }
 
+    /// Settings of the package that say where it may go.
+    pub(crate) fn owners_settings(&self) -> Vec<String> {
+        let asked = self.asked.read().unwrap_or_else(PoisonError::into_inner);
+        owners_settings(|capability| asked.wants.get(capability).cloned())
+    }
+
     fn share<'a>(&self, capability: &str, details: &'a Details, author: &Author) -> Share<'a> {
+        if let Some(only) = self.only {
+            return if only.contains(&capability) { Share::Whole(details) } else { Share::Nothing(None) };
+        }
         match self.stored.decided(&self.plugin, capability) {
             Some(Decision::Taken) => Share::Taken,
             _ if *author == Author::Bundled => Share::Whole(details),

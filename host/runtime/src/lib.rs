@@ -30,6 +30,7 @@ mod services;
 mod slot;
 mod stdio;
 mod timers;
+mod trial;
 mod wants;
 
 pub use compiler::{COMPILE, CompileError, compile};

@@ -9,6 +9,7 @@ use tokio::runtime::Handle;
 use crate::timers::TimerKeeper;
 
 /// Shared by all slots.
+#[derive(Clone)]
 pub(crate) struct Local {
     /// What the database keeps for plugins.
     pub(crate) data: PluginData,

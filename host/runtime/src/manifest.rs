@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use homeagent_contract::Kind;
-use homeagent_settings::Declaration;
+use homeagent_settings::{Declaration, Kind as SettingKind};
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::{PackageError, wants};
 
@@ -38,8 +39,9 @@ pub(crate) const LARGEST_MANIFEST: u64 = 256 << 10;
 const MOST_SETTINGS: usize = 256;
 /// As much as is shown of a line that is wrong, in characters.
 const WIDEST_LINE: usize = 160;
-const TABLES: [&str; 4] = ["plugin", "wants", "limits", "settings"];
+const TABLES: [&str; 5] = ["plugin", "wants", "limits", "settings", "trial"];
 const PLUGIN_KEYS: [&str; 6] = ["name", "version", "component", "script", "kind", "interprets"];
+const TRIAL_KEYS: [&str; 1] = ["settings"];
 const LIMIT_KEYS: [&str; 2] = ["cpu_ms", "memory_mib"];
 /// What a component needs that does nothing: its stack, and its first step.
 const LEAST_MEMORY_MIB: u32 = 2;
@@ -65,6 +67,8 @@ pub struct Manifest {
     pub limits: Limits,
     /// Its settings, under their whole keys.
     pub settings: Vec<Declaration>,
+    /// The values that settings have, by their whole keys, when it is tried and the owner has set none.
+    pub trial: BTreeMap<String, Value>,
 }
 
 /// What a package runs: a file beside its manifest.
@@ -107,6 +111,15 @@ struct RawManifest {
     limits: Limits,
     #[serde(default)]
     settings: BTreeMap<String, toml::Table>,
+    #[serde(default)]
+    trial: RawTrial,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawTrial {
+    #[serde(default)]
+    settings: BTreeMap<String, Value>,
 }
 
 #[derive(Deserialize)]
@@ -171,7 +184,8 @@ impl Manifest {
         }
         let settings = raw.settings.into_iter().map(|(key, table)| declaration(&raw.plugin.name, &key, table));
         let settings: Vec<Declaration> = settings.collect::<Result<_, _>>().map_err(refuse)?;
-        wants::check_secrets(&raw.plugin.name, &raw.wants, &settings).map_err(refuse)?;
+        wants::check_settings(&raw.plugin.name, &raw.wants, &settings).map_err(refuse)?;
+        let trial = trial_settings(&raw.plugin.name, raw.trial, &settings).map_err(refuse)?;
         Ok(Self {
             name: raw.plugin.name,
             version: raw.plugin.version,
@@ -181,6 +195,7 @@ impl Manifest {
             wants: raw.wants,
             limits: raw.limits,
             settings,
+            trial,
         })
     }
 }
@@ -208,7 +223,9 @@ fn narrow(text: &str) -> String {
 /// Every key is known. Whether the tables are tables is seen when they are read.
 fn check_keys(manifest: &toml::Table) -> Result<(), String> {
     known_keys("plugin.toml", manifest, &TABLES)?;
-    for (name, known) in [("plugin", &PLUGIN_KEYS[..]), ("wants", &CAPABILITIES), ("limits", &LIMIT_KEYS)] {
+    for (name, known) in
+        [("plugin", &PLUGIN_KEYS[..]), ("wants", &CAPABILITIES), ("limits", &LIMIT_KEYS), ("trial", &TRIAL_KEYS)]
+    {
         if let Some(table) = manifest.get(name).and_then(toml::Value::as_table) {
             known_keys(&format!("[{name}]"), table, known)?;
         }
@@ -230,9 +247,24 @@ fn declaration(plugin: &str, key: &str, mut table: toml::Table) -> Result<Declar
     let mut value = serde_json::to_value(&table).map_err(|error| format!("[settings.{key}]: {error}"))?;
     if let Some(table) = value.as_object_mut() {
         // A secret has no default, and TOML has no null to say so.
-        table.entry("default").or_insert(serde_json::Value::Null);
+        table.entry("default").or_insert(Value::Null);
     }
     serde_json::from_value(value).map_err(|error| format!("[settings.{key}]: {error}"))
+}
+
+/// The values of `[trial.settings]`, by their whole keys.
+fn trial_settings(plugin: &str, trial: RawTrial, declared: &[Declaration]) -> Result<BTreeMap<String, Value>, String> {
+    let checked = trial.settings.into_iter().map(|(name, value)| {
+        let key = format!("{}{name}", homeagent_settings::plugin_prefix(plugin));
+        match declared.iter().find(|setting| setting.key == key) {
+            None => Err(format!("[trial.settings]: there is no [settings.{name}]")),
+            Some(setting) if setting.kind == SettingKind::Secret || !setting.kind.accepts(&value) => {
+                Err(format!("[trial.settings]: {name} is {value}, and allowed is {}", setting.kind.allowed()))
+            }
+            Some(_) => Ok((key, value)),
+        }
+    });
+    checked.collect()
 }
 
 /// The one file that is run.

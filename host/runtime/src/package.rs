@@ -124,12 +124,13 @@ impl Package {
 /// Reads an ordinary file of at most `most` bytes; one more byte is read of a longer one, so that its length shows.
 pub(crate) fn read_bounded(path: &Path, most: u64) -> Result<Vec<u8>, PackageError> {
     let failed = |source| PackageError::Unreadable { path: path.to_owned(), source };
-    // Looked at once it is open, and opened without waiting: a pipe that nobody writes to may lie there, or be put there.
+    let ordinary =
+        |about: fs::Metadata| if about.is_file() { Ok(()) } else { Err(io::Error::other("it is not a file")) };
+    fs::metadata(path).and_then(ordinary).map_err(failed)?;
+    // Opened without waiting, and looked at again: a pipe that nobody writes to may have been put there meanwhile.
     let no_wait = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
     let file = fs::OpenOptions::new().read(true).custom_flags(no_wait).open(path).map_err(failed)?;
-    if !file.metadata().map_err(failed)?.is_file() {
-        return Err(failed(io::Error::other("it is not a file")));
-    }
+    file.metadata().and_then(ordinary).map_err(failed)?;
     let mut bytes = Vec::new();
     file.take(most + 1).read_to_end(&mut bytes).map_err(failed)?;
     Ok(bytes)

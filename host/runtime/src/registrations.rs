@@ -1,10 +1,13 @@
 //! What the live plugins offer, each thing under the slot that offers it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
+use homeagent_types::ports::OwnAddress;
 use homeagent_types::stage::{FailurePolicy, Scope};
 use homeagent_types::{Descriptor, Effect, Offer, Offers, ToolDefinition};
+
+use tokio::sync::watch;
 
 use crate::grants::GrantTable;
 use crate::wants::{Listen, Want as _, WebSocketPath};
@@ -14,6 +17,10 @@ use crate::wants::{Listen, Want as _, WebSocketPath};
 pub(crate) struct Registrations {
     slots: Mutex<BTreeMap<String, Registered>>,
     snapshot: RwLock<Arc<Offers>>,
+    /// What came of each plugin's own addresses.
+    addresses: Mutex<BTreeMap<String, Vec<OwnAddress>>>,
+    /// Counts the snapshots.
+    changes: watch::Sender<u64>,
 }
 
 struct Registered {
@@ -123,6 +130,31 @@ impl Registrations {
         })
     }
 
+    /// The slots that serve paths at addresses of their own, with the names of the settings that hold them.
+    pub(crate) fn own_addresses(&self) -> Vec<(String, String)> {
+        let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let of = |(slot, registered): (&String, &Registered)| {
+            let served = |listener: &String| registered.descriptor.listeners.contains(listener);
+            let paths = registered.grants.granted::<Listen>().map(|listen| listen.websocket).unwrap_or_default();
+            let settings = paths.into_iter().filter(|(listener, _)| served(listener)).filter_map(|(_, it)| it.address);
+            settings.map(|setting| (slot.clone(), setting)).collect::<BTreeSet<_>>()
+        };
+        slots.iter().flat_map(of).collect()
+    }
+
+    pub(crate) fn note_addresses(&self, addresses: BTreeMap<String, Vec<OwnAddress>>) {
+        *self.addresses.lock().unwrap_or_else(PoisonError::into_inner) = addresses;
+    }
+
+    pub(crate) fn addresses_of(&self, slot: &str) -> Vec<OwnAddress> {
+        let all = self.addresses.lock().unwrap_or_else(PoisonError::into_inner);
+        all.get(slot).cloned().unwrap_or_default()
+    }
+
+    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
     /// The names of the tools a slot offers, granted or not.
     pub(crate) fn tools_of(&self, slot: &str) -> Vec<String> {
         let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
@@ -164,6 +196,7 @@ impl Registrations {
         offers.channels.sort_by(|a, b| a.item.name.cmp(&b.item.name));
         offers.stages.sort_by(|a, b| (a.item.priority, &a.plugin).cmp(&(b.item.priority, &b.plugin)));
         *self.snapshot.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(offers);
+        self.changes.send_modify(|count| *count += 1);
     }
 }
 

@@ -3,11 +3,13 @@
 mod admin;
 mod folders;
 mod install;
+mod trial;
 mod watch;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
@@ -17,7 +19,7 @@ use homeagent_contract::Kind;
 use homeagent_network::Network;
 use homeagent_settings::{Grants, PluginData, Secrets, Settings, Spending};
 use homeagent_types::ports::{
-    Adapters, Connection, Haste, Listeners, Mind, Models, PluginAdmin, PluginStatus, Plugins, WebSocketPath,
+    Adapters, Connection, Haste, Listeners, Mind, Models, OwnAddress, PluginAdmin, PluginStatus, Plugins, WebSocketPath,
 };
 use homeagent_types::stage::{Patch, StageContext};
 use homeagent_types::{
@@ -32,6 +34,7 @@ use crate::cache::CodeCache;
 use crate::compiler::Compiler;
 use crate::engine::ComponentEngine;
 use crate::grants::GrantTable;
+use crate::host::own_cause;
 use crate::instance::{self, InstanceState};
 use crate::local::Local;
 use crate::manifest::{CAPABILITIES, Code, Manifest, is_capability};
@@ -51,6 +54,8 @@ use crate::{PackageError, RuntimeError};
 const WATCH: Duration = Duration::from_millis(50);
 /// How long a final text waits for its pieces to be shown first.
 const SHOWN_FIRST: Duration = Duration::from_secs(2);
+/// How long a plugin may take over a changed setting, in milliseconds.
+const SETTING_MS: u64 = 30_000;
 
 /// The state of a package that can't be loaded.
 const REFUSED: &str = "refused";
@@ -164,6 +169,7 @@ impl Runtime {
             guests,
         });
         tokio::spawn(watch(Arc::downgrade(&inner)));
+        tokio::spawn(tell_of_settings(inner.services.settings.subscribe(), Arc::downgrade(&inner)));
         let told = Arc::downgrade(&inner);
         tokio::spawn(timers.keep(move || told.upgrade().map(|inner| inner.told_of_timers())));
         tokio::task::spawn_blocking(move || process::end_those_of(&parts.home));
@@ -253,6 +259,30 @@ async fn watch(inner: Weak<Inner>) {
         let Some(inner) = inner.upgrade() else { return };
         for slot in inner.slots.read().unwrap_or_else(PoisonError::into_inner).values() {
             slot.watch();
+        }
+    }
+}
+
+/// Publishes which settings of plugins change, as `setting.<key>`.
+async fn tell_of_settings(mut changes: broadcast::Receiver<Arc<str>>, inner: Weak<Inner>) {
+    loop {
+        let key = match changes.recv().await {
+            Ok(key) => key,
+            // A plugin reads all of its settings anew when it is told of one.
+            Err(broadcast::error::RecvError::Lagged(_)) => continue,
+            Err(broadcast::error::RecvError::Closed) => return,
+        };
+        let Some(inner) = inner.upgrade() else { return };
+        let Some(plugin) = key.strip_prefix("plugin.").and_then(|rest| rest.split('.').next()) else { continue };
+        if let Some(slot) = inner.slot(plugin) {
+            inner.services.bus.publish(&Event {
+                topic: format!("setting.{key}"),
+                payload: serde_json::json!({ "key": *key }).to_string(),
+                source: "host".to_owned(),
+                at: homeagent_types::now(),
+                // It comes from the owner, so the plugin is not in its chain yet.
+                cause: Cause { chain: Vec::new(), ..own_cause(&slot.core, SETTING_MS) },
+            });
         }
     }
 }
@@ -459,8 +489,6 @@ impl Inner {
 
     /// What generations are made with: those of the slot's own that have to outlive them, when there is a slot.
     fn seat(&self, name: &str, slot: Option<&Slot>) -> (Seat, mpsc::Sender<Job>) {
-        let queue = usize::try_from(self.services.number("core.plugin.queue", 256)).unwrap_or(256).max(1);
-        let (jobs, jobs_rx) = mpsc::channel(queue);
         let core = slot.map_or_else(
             || {
                 let grants = GrantTable::new(name.to_owned(), self.services.grants.clone());
@@ -468,9 +496,21 @@ impl Inner {
             },
             |slot| Arc::clone(&slot.core),
         );
+        self.seat_of(core, Arc::clone(&self.services))
+    }
+
+    /// The same for a channel that is tried.
+    fn trial_seat(&self, name: &str, services: Arc<Services>) -> (Seat, mpsc::Sender<Job>) {
+        let grants = GrantTable::for_trial(name.to_owned(), services.grants.clone(), &crate::trial::CAPABILITIES);
+        self.seat_of(Arc::new(SlotCore::new(name.to_owned(), grants, &services)), services)
+    }
+
+    fn seat_of(&self, core: Arc<SlotCore>, services: Arc<Services>) -> (Seat, mpsc::Sender<Job>) {
+        let queue = usize::try_from(self.services.number("core.plugin.queue", 256)).unwrap_or(256).max(1);
+        let (jobs, jobs_rx) = mpsc::channel(queue);
         let seat = Seat {
             engine: self.engine.clone(),
-            services: Arc::clone(&self.services),
+            services,
             core,
             jobs: Arc::new(tokio::sync::Mutex::new(jobs_rx)),
             guests: self.guests.handle(),
@@ -521,6 +561,7 @@ impl Inner {
             missing: Vec::new(),
             capabilities: Vec::new(),
             tools: Vec::new(),
+            addresses: Vec::new(),
         };
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), status);
         self.services.changed(name);
@@ -654,8 +695,30 @@ impl Plugins for Runtime {
 impl Listeners for Runtime {
     fn websocket(&self, path: &str) -> Option<WebSocketPath> {
         let (plugin, listener, it) = self.inner.services.registrations.websocket(path)?;
-        let token = it.token.map(|key| format!("{}{key}", homeagent_settings::plugin_prefix(&plugin)));
-        Some(WebSocketPath { plugin, listener, token, protocols: it.protocols })
+        let prefix = homeagent_settings::plugin_prefix(&plugin);
+        let whole = |key: Option<String>| key.map(|key| format!("{prefix}{key}"));
+        let (token, address) = (whole(it.token), whole(it.address));
+        Some(WebSocketPath { plugin, listener, token, protocols: it.protocols, address })
+    }
+
+    fn own_addresses(&self) -> Vec<(String, String)> {
+        let all = self.inner.services.registrations.own_addresses().into_iter();
+        all.map(|(plugin, key)| (plugin.clone(), format!("{}{key}", homeagent_settings::plugin_prefix(&plugin))))
+            .collect()
+    }
+
+    fn note_addresses(&self, addresses: BTreeMap<String, Vec<OwnAddress>>) {
+        self.inner.services.registrations.note_addresses(addresses);
+    }
+
+    fn changed(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        let mut changes = self.inner.services.registrations.changes();
+        Box::pin(async move {
+            // Where there are no plugins any more, nothing changes.
+            if changes.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        })
     }
 
     async fn connect(

@@ -201,6 +201,7 @@ impl Interpreter {
             missing: Vec::new(),
             capabilities: Vec::new(),
             tools: Vec::new(),
+            addresses: Vec::new(),
         }
     }
 }

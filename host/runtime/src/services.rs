@@ -1,5 +1,6 @@
 //! What the runtime's parts share.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
@@ -7,6 +8,7 @@ use homeagent_network::Network;
 use homeagent_settings::{Grants, Secrets, Settings, Spending};
 use homeagent_types::CallError;
 use homeagent_types::ports::{Mind, Models};
+use serde_json::Value;
 use tokio::sync::broadcast;
 
 use crate::bus::Bus;
@@ -33,6 +35,8 @@ pub(crate) struct Services {
     models: OnceLock<Weak<dyn Models>>,
     /// Names of plugins whose state changes.
     changes: broadcast::Sender<Arc<str>>,
+    /// The plugin's settings by their whole keys, in the place of those that the owner has.
+    fixed: Option<BTreeMap<String, Value>>,
 }
 
 impl Services {
@@ -56,6 +60,31 @@ impl Services {
             mind: OnceLock::new(),
             models: OnceLock::new(),
             changes: broadcast::Sender::new(CHANGES_KEPT),
+            fixed: None,
+        }
+    }
+
+    /// The same for a slot that nobody else is to notice: what is offered and published there stays there, and no model
+    /// answers. Its plugin has these settings, by their whole keys.
+    pub(crate) fn apart(&self, settings: BTreeMap<String, Value>) -> Self {
+        let apart = Self::new(
+            self.settings.clone(),
+            self.grants.clone(),
+            self.secrets.clone(),
+            self.spending.clone(),
+            self.network.clone(),
+            self.local.clone(),
+        );
+        Self { fixed: Some(settings), ..apart }
+    }
+
+    /// The value of a plugin's setting, by its whole key.
+    pub(crate) fn setting(&self, key: &str) -> Result<Value, CallError> {
+        match &self.fixed {
+            Some(fixed) => {
+                fixed.get(key).cloned().ok_or_else(|| CallError::NotFound(format!("there is no setting {key}")))
+            }
+            None => self.settings.get(key).map_err(|error| CallError::NotFound(error.to_string())),
         }
     }
 

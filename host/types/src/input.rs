@@ -8,8 +8,8 @@ use crate::{Audience, Conversation, Meta, Peer, Principal, Timestamp};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MediaSource {
-    /// Here.
-    Inline(Vec<u8>),
+    /// Here; base64 in JSON.
+    Inline(#[serde(with = "crate::base64_bytes")] Vec<u8>),
     /// At an address.
     Url(String),
     /// In the host's own store, by content address.
@@ -109,4 +109,24 @@ pub struct Accepted {
     pub input: String,
     /// It had been taken before.
     pub duplicate: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn bytes_are_written_as_base64_and_read_in_both_forms() {
+        let source = MediaSource::Inline(vec![0xff, 0, 65]);
+        let written = serde_json::to_value(&source).expect("it is written");
+        assert_eq!(written, json!({ "inline": "/wBB" }));
+        for form in [written, json!({ "inline": [255, 0, 65] })] {
+            assert_eq!(serde_json::from_value::<MediaSource>(form).expect("it is read"), source);
+        }
+        for form in [json!({ "inline": "?" }), json!({ "inline": [256] }), json!({ "inline": {} })] {
+            assert!(serde_json::from_value::<MediaSource>(form).is_err());
+        }
+    }
 }

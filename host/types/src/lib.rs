@@ -3,6 +3,7 @@
 //! These types mirror the contract in `wit/` and the design's words; they know no engine, no database and no network.
 //! The parts of the host meet at the traits in [`ports`].
 
+mod base64_bytes;
 pub mod channel;
 pub mod error;
 pub mod input;
@@ -14,6 +15,7 @@ pub mod principal;
 pub mod process;
 pub mod stage;
 pub mod tool;
+pub mod trial;
 
 pub use channel::{ChannelDefinition, Output, OutputCapabilities, OutputDelta, OutputKind, Receipt, Shown};
 pub use error::{CallError, Denial};
@@ -23,6 +25,7 @@ pub use plugin::{Descriptor, Offer, Offers};
 pub use principal::{Audience, Cause, Conversation, Peer, Principal, Role};
 pub use process::ProcessFigures;
 pub use tool::{Effect, ToolCall, ToolDefinition, ToolOutput};
+pub use trial::{RecordedAnswer, Recording};
 
 /// Additions by name; readers ignore names they do not know.
 pub type Meta = Vec<(String, String)>;

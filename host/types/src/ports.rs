@@ -1,6 +1,7 @@
 //! The traits at which the parts of the host meet.
 
 use std::path::Path;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +13,9 @@ use crate::model::{
     StreamEvent,
 };
 use crate::stage::{Patch, StageContext};
-use crate::{Accepted, CallError, Cause, Offers, Output, OutputDelta, Principal, Receipt, Submission, ToolOutput};
+use crate::{
+    Accepted, CallError, Cause, Offers, Output, OutputDelta, Principal, Receipt, Recording, Submission, ToolOutput,
+};
 
 /// The live plugins, as the agent sees them. Implemented by the runtime.
 #[async_trait]
@@ -177,6 +180,20 @@ pub struct WebSocketPath {
     pub token: Option<String>,
     /// Sub-protocols that the plugin speaks, the preferred first.
     pub protocols: Vec<String>,
+    /// The key of the setting that holds an address of its own, where it has one.
+    pub address: Option<String>,
+}
+
+/// What came of an address of a plugin's own.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, ToSchema)]
+pub struct OwnAddress {
+    /// The setting that holds it.
+    pub setting: String,
+    /// The address that is listened on, with the port that the system chose where that is left to it; none where nobody
+    /// listens.
+    pub bound: Option<String>,
+    /// Why nobody listens.
+    pub problem: Option<String>,
 }
 
 /// The listeners that slots asked the host to hold. Implemented by the runtime.
@@ -184,6 +201,15 @@ pub struct WebSocketPath {
 pub trait Listeners: Send + Sync {
     /// Who serves this WebSocket path, if anybody does.
     fn websocket(&self, path: &str) -> Option<WebSocketPath>;
+
+    /// The plugins that may serve paths at addresses of their own, each with the key of the setting that holds one.
+    fn own_addresses(&self) -> Vec<(String, String)>;
+
+    /// Notes what came of all plugins' own addresses, for their status.
+    fn note_addresses(&self, addresses: std::collections::BTreeMap<String, Vec<OwnAddress>>);
+
+    /// Comes when what plugins serve may be something else than at the call of this. Keeps nothing of the plugins.
+    fn changed(&self) -> Pin<Box<dyn Future<Output = ()> + Send>>;
 
     /// Opens a connection on the listener of this name. `attested` is whom the connection vouches for. Fails with
     /// `not-found` when no plugin holds the listener.
@@ -235,6 +261,9 @@ pub struct PluginStatus {
     pub capabilities: Vec<CapabilityStatus>,
     /// Names of the tools it offers.
     pub tools: Vec<String>,
+    /// Addresses of its own, apart from the daemon's, at which paths of it are served.
+    #[serde(default)]
+    pub addresses: Vec<OwnAddress>,
 }
 
 /// A capability that a package asks for.
@@ -333,6 +362,15 @@ pub trait PluginAdmin: Send + Sync {
 
     /// Gives a plugin a capability.
     async fn grant(&self, name: &str, capability: &str) -> Result<(), CallError>;
+
+    /// Plays recordings to a channel, each on an instance of its own, which nobody else talks to, and tells the inputs that
+    /// the channel made of each. `folder` is where its package lies, if it is not the one of that name that the daemon has.
+    async fn try_channel(
+        &self,
+        name: &str,
+        folder: Option<&Path>,
+        recordings: Vec<Recording>,
+    ) -> Result<Vec<Result<Vec<Submission>, CallError>>, CallError>;
 
     /// Takes a capability from a plugin; effective at its next call.
     async fn revoke(&self, name: &str, capability: &str) -> Result<(), CallError>;

@@ -73,6 +73,12 @@ pub enum Command {
         #[command(subcommand)]
         command: Adapter,
     },
+    /// Try a channel without anybody on its other side
+    Channel {
+        /// What to do
+        #[command(subcommand)]
+        command: Channel,
+    },
     /// Show and change settings
     Settings {
         /// What to do [default: list]
@@ -304,6 +310,18 @@ pub enum Adapter {
         /// Feed so many bytes at a time
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
         chunk: Option<u32>,
+    },
+}
+
+/// About channels.
+#[derive(Debug, Subcommand)]
+pub enum Channel {
+    /// Play recorded frames to a channel and print the inputs it makes of them as JSON; nothing reaches the agent
+    Try {
+        /// The channel's plugin, or a folder with its package
+        channel: String,
+        /// A JSON document: a frame, a list of frames, a case with `frame` (and `want`), or a list of cases
+        file: PathBuf,
     },
 }
 

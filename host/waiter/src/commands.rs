@@ -10,7 +10,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::args::{
-    Adapter, Agent, Args, Command, Key, Language, NewSource, Owner, Plugin, Questions, Runs, Settings, Source, Tools,
+    Adapter, Agent, Args, Channel, Command, Key, Language, NewSource, Owner, Plugin, Questions, Runs, Settings, Source,
+    Tools,
 };
 use crate::client::{Client, part, read};
 use crate::failure::Failure;
@@ -53,6 +54,7 @@ pub(crate) async fn run(args: Args) -> Result<u8, Failure> {
         Command::Adapter { command: Adapter::Try { adapter, file, chunk } } => {
             desk.try_adapter(&adapter, file, chunk).await
         }
+        Command::Channel { command: Channel::Try { channel, file } } => desk.try_channel(&channel, &file).await,
         Command::Settings { command } => desk.settings(command.unwrap_or(Settings::List { prefix: None })).await,
         Command::Questions { command } => desk.questions(command.unwrap_or(Questions::List)).await,
         Command::Owner { command } => desk.owner(command.unwrap_or(Owner::List)).await,
@@ -293,6 +295,42 @@ impl Desk {
         // The message is JSON for people too.
         print(&plain_json(&answer))?;
         Ok(0)
+    }
+
+    /// The answer is JSON for people too: one input where the file holds the frames of one, else a list.
+    async fn try_channel(&self, channel: &str, file: &Path) -> Result<u8, Failure> {
+        let text = file::text(file, self.client.largest_body().await?)?;
+        let document: Value = serde_json::from_str(&text)
+            .map_err(|error| Failure::Failed(format!("{} is not JSON: {error}", file.display())))?;
+        let path = if channel.contains('/') || channel == "." {
+            let folder = std::fs::canonicalize(channel)
+                .map_err(|error| Failure::Failed(format!("{channel} can't be read: {error}")))?;
+            let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            format!("channels/{}/try?folder={}", part(&name), part(&folder.to_string_lossy()))
+        } else {
+            format!("channels/{}/try", part(channel))
+        };
+        let answer = self.client.post(&path, text).await?;
+        let outcomes: Vec<Value> = read(&answer)?;
+        let is_list = document.as_array().is_some_and(|all| all.iter().any(|case| case.get("frame").is_some()));
+        if let ([outcome], false) = (outcomes.as_slice(), is_list) {
+            if let Some(error) = outcome["error"].as_str() {
+                return Err(Failure::Failed(error.to_owned()));
+            }
+            print(&plain_json(&outcome["got"].to_string()))?;
+        } else {
+            print(&plain_json(&answer))?;
+        }
+        let mut code = 0;
+        for outcome in outcomes.iter().filter(|outcome| outcome["ok"] == false || outcome["error"].is_string()) {
+            code = FAILED;
+            let parts = outcome["differs"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            let parts = parts.collect::<Vec<_>>().join(", ");
+            let why = outcome["error"].as_str().map_or_else(|| format!("not as wanted: {parts}"), str::to_owned);
+            let name = outcome["name"].as_str().unwrap_or("the case");
+            complain(&plain(&format!("{name}: {why}")));
+        }
+        Ok(code)
     }
 
     async fn settings(&self, command: Settings) -> Result<u8, Failure> {

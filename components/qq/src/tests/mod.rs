@@ -2,9 +2,11 @@
 
 mod accounts;
 mod corpus;
+mod forward;
 mod groups;
 mod hostile;
 mod looking_up;
+mod pictures;
 mod sending;
 mod shell;
 mod showing;
@@ -30,6 +32,12 @@ struct Bench {
     inputs: Vec<Submission>,
     /// Requests that were sent, with their connection.
     requests: Vec<(ConnectionId, Value)>,
+    /// Pictures that are to be fetched: for which message, its address, and where it is asked for.
+    fetches: Vec<(u64, String, String)>,
+    /// Clients that were connected to, and whether with the token.
+    reached: Vec<(String, bool)>,
+    /// Clients whose connection was ended.
+    left: Vec<String>,
     closed: Vec<ConnectionId>,
     published: Vec<Value>,
     said: Vec<String>,
@@ -47,6 +55,9 @@ impl Bench {
             now: 1_000_000,
             inputs: Vec::new(),
             requests: Vec::new(),
+            fetches: Vec::new(),
+            reached: Vec::new(),
+            left: Vec::new(),
             closed: Vec::new(),
             published: Vec::new(),
             said: Vec::new(),
@@ -130,6 +141,9 @@ impl Bench {
                     let frame = serde_json::from_str(&question.text).expect("a frame is JSON");
                     self.requests.push((question.connection, frame));
                 }
+                Effect::Fetch { draft, url, address } => self.fetches.push((draft, url, address)),
+                Effect::Connect { address, token } => self.reached.push((address, token)),
+                Effect::Disconnect { address } => self.left.push(address),
                 Effect::Close { connection, .. } => self.closed.push(connection),
                 Effect::Publish { payload, .. } => self.published.push(payload),
                 Effect::Log(_, text) => self.said.push(text),

@@ -4,6 +4,7 @@ mod adapters;
 mod agent;
 mod bindings;
 mod channel;
+mod channels;
 mod chat;
 mod events;
 mod metrics;
@@ -88,9 +89,15 @@ fn operations() -> Vec<UtoipaMethodRouter<Shared>> {
         routes!(owner::pair, owner::status),
         routes!(bindings::list, bindings::bind),
         routes!(bindings::unbind),
+        routes!(channels::try_recording),
         routes!(questions::list),
         routes!(questions::answer),
     ]
+}
+
+/// What is served at an address of a plugin's own: its paths.
+pub(crate) fn paths_of_plugins(core: &Shared) -> Router {
+    finish(Router::new().fallback(paths::serve), core)
 }
 
 fn finish(router: Router<Shared>, core: &Shared) -> Router {

@@ -230,6 +230,9 @@ fn requests(run: &str) -> Vec<Asked> {
         (post.clone(), "/questions/{id}", id("three"), r#"{"allow":false}"#, 400),
         (delete.clone(), "/bindings/{channel}/{user}", account("1"), "", 200),
         (delete, "/bindings/{channel}/{user}", account("1"), "", 404),
+        (post.clone(), "/channels/{name}/try", name("qq"), r#"[{"name":"a","frame":{},"want":{}}]"#, 200),
+        (post.clone(), "/channels/{name}/try", name("none"), "{}", 404),
+        (post.clone(), "/channels/{name}/try", name("qq"), "7", 422),
     ];
     for path in ["/plugins/{name}/reload", "/plugins/{name}/load", "/plugins/{name}/unload"] {
         all.push((post.clone(), path, name("calc"), "", 200));

@@ -1,6 +1,8 @@
 //! Stand-ins for the parts behind the gateway. The client's tests use them too.
 
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,10 +19,13 @@ use homeagent_types::model::{
     ModelRequest, Rehearsed, StreamEvent, ToolCallDelta, Usage,
 };
 use homeagent_types::ports::{
-    AdapterSession, Adapters, CapabilityStatus, Connection, Frame, Haste, Listeners, PluginAdmin, PluginFolder,
-    PluginFolders, PluginStatus, Removed, ToPeer, WebSocketPath,
+    AdapterSession, Adapters, CapabilityStatus, Connection, Frame, Haste, Listeners, OwnAddress, PluginAdmin,
+    PluginFolder, PluginFolders, PluginStatus, Removed, ToPeer, WebSocketPath,
 };
-use homeagent_types::{CallError, Cause, Denial, Effect, Meta, Principal, Role, Shown, ToolDefinition, ToolOutput};
+use homeagent_types::{
+    CallError, Cause, Denial, Effect, Meta, Payload, Peer, Principal, Recording, Role, Shown, Submission,
+    ToolDefinition, ToolOutput,
+};
 use tokio::sync::{Notify, broadcast, mpsc, oneshot};
 
 /// Keeps an agent that stops and starts at once.
@@ -265,6 +270,7 @@ fn plugin(name: &str) -> PluginStatus {
         missing: if live { Vec::new() } else { vec!["http".into(), "listen".into()] },
         capabilities: if live { Vec::new() } else { vec![partly(), capability("listen", "missing")] },
         tools: if live { vec!["calc".into()] } else { Vec::new() },
+        addresses: Vec::new(),
     }
 }
 
@@ -290,10 +296,14 @@ fn partly() -> CapabilityStatus {
 impl FakePlugins {
     fn note(&self, what: String, name: &str) -> Result<PluginStatus, CallError> {
         self.done.lock().unwrap().push(what);
-        match name {
-            "calc" | "qq" => Ok(plugin(name)),
-            _ => Err(CallError::NotFound(format!("there is no plugin \"{name}\""))),
-        }
+        plugin_named(name)
+    }
+}
+
+fn plugin_named(name: &str) -> Result<PluginStatus, CallError> {
+    match name {
+        "calc" | "qq" => Ok(plugin(name)),
+        _ => Err(CallError::NotFound(format!("there is no plugin \"{name}\""))),
     }
 }
 
@@ -346,6 +356,29 @@ impl PluginAdmin for FakePlugins {
 
     async fn grant(&self, name: &str, capability: &str) -> Result<(), CallError> {
         self.note(format!("grant {name} {capability}"), name).map(drop)
+    }
+
+    async fn try_channel(
+        &self,
+        name: &str,
+        _: Option<&Path>,
+        recordings: Vec<Recording>,
+    ) -> Result<Vec<Result<Vec<Submission>, CallError>>, CallError> {
+        plugin_named(name)?;
+        let input = |frame: &Frame| Submission {
+            platform_id: None,
+            peer: Peer::Person("1".into()),
+            user: "1".into(),
+            display_name: None,
+            connection: None,
+            kind: "message".into(),
+            payload: Payload::Text(format!("{frame:?}")),
+            media: Vec::new(),
+            reply_route: None,
+            received_at: None,
+            meta: Vec::new(),
+        };
+        Ok(recordings.into_iter().map(|it| Ok(it.frames.iter().map(input).collect())).collect())
     }
 
     async fn revoke(&self, name: &str, capability: &str) -> Result<(), CallError> {
@@ -465,6 +498,16 @@ impl FakeListeners {
 impl Listeners for FakeListeners {
     fn websocket(&self, _path: &str) -> Option<WebSocketPath> {
         None
+    }
+
+    fn own_addresses(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
+    fn note_addresses(&self, _: BTreeMap<String, Vec<OwnAddress>>) {}
+
+    fn changed(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        Box::pin(std::future::pending())
     }
 
     async fn connect(

@@ -12,7 +12,7 @@ use homeagent_types::{CallError, Denial};
 
 use crate::services::Services;
 use crate::slot::core::SlotCore;
-use crate::wants::{ConnectWant, HttpWant, Injection, PrivateNetworkWant, SecretWant, SecretsWant, Want};
+use crate::wants::{ConnectWant, HttpWant, Injection, OwnersLists, PrivateNetworkWant, SecretWant, SecretsWant, Want};
 
 /// Secrets of one request.
 const MOST_SECRETS: usize = 16;
@@ -36,10 +36,12 @@ impl Outbound {
         }
         for name in &self.secrets {
             let want = secret_want(&self.slot, name)?;
-            if goes_to(&want, url) {
+            if self.goes_to(&want, url) {
                 continue;
             }
-            let place = want.place().map_or_else(|| "no host".to_owned(), |place| place.to_string());
+            let place = want.place().map(|place| place.to_string());
+            let place = place.or_else(|| want.setting.as_ref().map(|name| format!("what the setting {name} lists")));
+            let place = place.unwrap_or_else(|| "no host".to_owned());
             return Err(CallError::Denied(Denial {
                 capability: SecretsWant::CAPABILITY.to_owned(),
                 attempt: format!("sending the secret {name} to {}", http::place(url)),
@@ -59,7 +61,8 @@ impl Outbound {
         let want: ConnectWant = self.slot.grants.granted().ok_or(CallError::NotLive)?;
         let home = self.slot.grants.granted::<PrivateNetworkWant>();
         let home = home.and_then(|home| home.reach(scheme.name(), &host, port));
-        if let Some(reach) = home.or_else(|| want.reach(scheme.name(), &host, port)) {
+        let listed = home.or_else(|| want.reach(scheme.name(), &host, port));
+        if let Some(reach) = listed.or_else(|| self.owners_reach(&want.settings, scheme.name(), &host, port)) {
             return Ok(reach);
         }
         let asked = self.slot.grants.asked::<PrivateNetworkWant>();
@@ -70,8 +73,40 @@ impl Outbound {
         if asked.is_some_and(|asked| asked.reach(scheme.name(), &host, port).is_some()) {
             return Err(self.slot.denial(ConnectWant::CAPABILITY, attempt));
         }
-        let remedy = format!("[wants.connect] of its plugin.toml has to list it; it lists {}", want.hosts());
+        let remedy = format!(
+            "[wants.connect] of its plugin.toml has to list it; it lists {}",
+            self.listed(want.hosts(), &want.settings)
+        );
         Err(CallError::Denied(Denial { capability: ConnectWant::CAPABILITY.to_owned(), attempt, remedy }))
+    }
+
+    /// Which addresses a host may have that the owner lists in one of these settings, or in one of those for machines of
+    /// the home.
+    fn owners_reach(&self, public: &[String], scheme: &str, host: &Host, port: u16) -> Option<Reach> {
+        let owners = self.owners();
+        let home = self.slot.grants.granted::<PrivateNetworkWant>().map(|home| home.settings).unwrap_or_default();
+        match (owners.hold(public, scheme, host, port), owners.name(&home, scheme, host, port)) {
+            (true, true) => Some(Reach::Either),
+            (true, false) => Some(Reach::Public),
+            (false, true) => Some(Reach::Home),
+            (false, false) => None,
+        }
+    }
+
+    fn owners(&self) -> OwnersLists<'_> {
+        OwnersLists { plugin: &self.slot.name, settings: &self.services.settings }
+    }
+
+    /// What a capability lists, for people: hosts, and settings that list more.
+    fn listed(&self, hosts: String, settings: &[String]) -> String {
+        let prefix = homeagent_settings::plugin_prefix(&self.slot.name);
+        settings.iter().fold(hosts, |listed, name| format!("{listed}, and what the setting {prefix}{name} has"))
+    }
+
+    fn goes_to(&self, want: &SecretWant, url: &Url) -> bool {
+        let Some((host, port)) = http::host_and_port(url) else { return false };
+        let is_place = want.place().is_some_and(|place| place.holds(url.scheme(), &host, port));
+        is_place || self.owners().name(want.setting.as_slice(), url.scheme(), &host, port)
     }
 
     fn not_listed(&self, method: &Method, url: &Url, want: &HttpWant) -> CallError {
@@ -91,7 +126,8 @@ impl Outbound {
             let home = PrivateNetworkWant::CAPABILITY;
             (home, format!("[wants.{home}] of its plugin.toml has to list the machines of the home that it reaches"))
         } else {
-            let remedy = format!("[wants.http] of its plugin.toml has to list it; it lists {}", want.hosts());
+            let listed = self.listed(want.hosts(), &want.settings);
+            let remedy = format!("[wants.http] of its plugin.toml has to list it; it lists {listed}");
             (HttpWant::CAPABILITY, remedy)
         };
         CallError::Denied(Denial { capability: capability.to_owned(), attempt, remedy })
@@ -128,6 +164,7 @@ impl Rules for Outbound {
         let home = self.slot.grants.granted::<PrivateNetworkWant>();
         let home = home.and_then(|home| home.reach(url.scheme(), &host, port));
         let reach = home.or_else(|| want.reach(url.scheme(), &host, port));
+        let reach = reach.or_else(|| self.owners_reach(&want.settings, url.scheme(), &host, port));
         reach.ok_or_else(|| self.not_listed(method, url, &want))
     }
 
@@ -135,7 +172,7 @@ impl Rules for Outbound {
         for name in &self.secrets {
             let want = secret_want(&self.slot, name)?;
             // After a redirect to elsewhere, the request goes on without.
-            if !goes_to(&want, url) {
+            if !self.goes_to(&want, url) {
                 continue;
             }
             let secret = secret(&self.slot, &self.services, name)?;
@@ -190,11 +227,6 @@ fn is_clean(services: &Services, url: &str) -> bool {
     [url, &plain, &plain.replace('+', " ")]
         .into_iter()
         .all(|text| matches!(services.secrets.redact(text), Cow::Borrowed(_)))
-}
-
-fn goes_to(want: &SecretWant, url: &Url) -> bool {
-    let place = want.place().zip(http::host_and_port(url));
-    place.is_some_and(|(place, (host, port))| place.holds(url.scheme(), &host, port))
 }
 
 /// What a plugin that sends a secret may do with it.

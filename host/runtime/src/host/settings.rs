@@ -9,8 +9,7 @@ use crate::instance::InstanceState;
 impl settings::Host for &mut InstanceState {
     fn get(&mut self, key: String) -> Result<String, types::Error> {
         let full = format!("{}{key}", homeagent_settings::plugin_prefix(&self.slot.name));
-        let value = self.services.settings.get(&full).map_err(|error| CallError::NotFound(error.to_string()))?;
-        Ok(value.to_string())
+        Ok(self.services.setting(&full)?.to_string())
     }
 
     fn set(&mut self, key: String, value: String) -> Result<(), types::Error> {
@@ -18,6 +17,11 @@ impl settings::Host for &mut InstanceState {
         let full = format!("{}{key}", homeagent_settings::plugin_prefix(&self.slot.name));
         if self.services.settings.entry(&full).is_ok_and(|entry| entry.declaration.kind == Kind::Secret) {
             return Err(CallError::Invalid(format!("{key} is a secret, which the owner alone sets")).into());
+        }
+        if self.slot.grants.owners_settings().contains(&key) {
+            return Err(
+                CallError::Invalid(format!("{key} says where the plugin may go, which the owner alone sets")).into()
+            );
         }
         let value: serde_json::Value = serde_json::from_str(&value)
             .map_err(|error| CallError::Invalid(format!("the value is not JSON: {error}")))?;

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::PoisonError;
 
 use async_trait::async_trait;
-use homeagent_types::CallError;
 use homeagent_types::ports::{Haste, PluginAdmin, PluginFolders, PluginStatus, Removed};
+use homeagent_types::{CallError, Recording, Submission};
 use tokio::sync::OwnedMutexGuard;
 
 use super::{Inner, Runtime, refused, stop};
@@ -111,6 +111,15 @@ impl PluginAdmin for Runtime {
         self.inner.services.registrations.refresh();
         self.inner.services.local.timers.wake();
         Ok(())
+    }
+
+    async fn try_channel(
+        &self,
+        name: &str,
+        folder: Option<&Path>,
+        recordings: Vec<Recording>,
+    ) -> Result<Vec<Result<Vec<Submission>, CallError>>, CallError> {
+        self.inner.try_channel(name, folder, recordings).await
     }
 
     async fn revoke(&self, name: &str, capability: &str) -> Result<(), CallError> {

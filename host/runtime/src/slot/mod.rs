@@ -300,6 +300,7 @@ impl Line {
             missing,
             capabilities,
             tools: self.services.registrations.tools_of(&self.core.name),
+            addresses: self.services.registrations.addresses_of(&self.core.name),
         }
     }
 }

@@ -82,6 +82,11 @@ impl FromSlot {
         next.or_else(|| self.given_up.get().cloned().map(ToPeer::GivenUp))
     }
 
+    /// What has been sent already and not been taken.
+    pub(crate) fn sent(&mut self) -> Option<ToPeer> {
+        self.frames.try_recv().ok().map(|outgoing| outgoing.what)
+    }
+
     pub(crate) fn given_up(&self) -> Arc<OnceLock<String>> {
         Arc::clone(&self.given_up)
     }

@@ -3,8 +3,8 @@
 use homeagent_network::{Host, Reach, Scheme};
 use serde::Deserialize;
 
-use super::Want;
 use super::http::{check_public, listed};
+use super::{Want, owners};
 
 /// How a connection is spoken over; the first where nothing is said.
 const SCHEMES: [Scheme; 4] = [Scheme::Wss, Scheme::Ws, Scheme::Tls, Scheme::Tcp];
@@ -15,13 +15,17 @@ const SCHEMES: [Scheme; 4] = [Scheme::Wss, Scheme::Ws, Scheme::Tls, Scheme::Tcp]
 pub(crate) struct ConnectWant {
     #[serde(default)]
     hosts: Vec<String>,
+    /// Settings in which the owner lists further ones.
+    #[serde(default)]
+    pub(crate) settings: Vec<String>,
 }
 
 impl Want for ConnectWant {
     const CAPABILITY: &'static str = "connect";
 
     fn check(&self) -> Result<(), String> {
-        check_public(&self.hosts, &SCHEMES)
+        check_public(&self.hosts, &SCHEMES)?;
+        owners::check(&self.settings)
     }
 }
 

@@ -4,7 +4,7 @@ use homeagent_network::http::Method;
 use homeagent_network::{Host, Place, PlaceError, Reach, Scheme, address};
 use serde::Deserialize;
 
-use super::Want;
+use super::{Want, owners};
 
 /// Entries of a list.
 const MOST: usize = 64;
@@ -19,6 +19,9 @@ pub(crate) struct HttpWant {
     hosts: Vec<String>,
     #[serde(default = "reading")]
     methods: Vec<String>,
+    /// Settings in which the owner lists further ones.
+    #[serde(default)]
+    pub(crate) settings: Vec<String>,
 }
 
 /// The methods where none are listed: those that change nothing.
@@ -31,6 +34,7 @@ impl Want for HttpWant {
 
     fn check(&self) -> Result<(), String> {
         check_public(&self.hosts, &SCHEMES)?;
+        owners::check(&self.settings)?;
         bounded("methods", &self.methods)?;
         self.methods.iter().try_for_each(|method| check_method(method))
     }

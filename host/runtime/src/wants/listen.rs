@@ -35,6 +35,8 @@ pub(crate) struct WebSocketPath {
     /// Sub-protocols that the plugin speaks, the preferred first.
     #[serde(default)]
     pub(crate) protocols: Vec<String>,
+    /// The plugin's text setting that holds a TCP address at which the path is served, too, while it is set.
+    pub(crate) address: Option<String>,
 }
 
 impl Want for Listen {

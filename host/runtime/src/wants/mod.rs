@@ -9,6 +9,7 @@ mod http;
 mod listen;
 pub(crate) mod llm;
 mod narrowing;
+mod owners;
 mod private_network;
 pub(crate) mod process;
 mod secrets;
@@ -18,11 +19,13 @@ use std::collections::BTreeMap;
 
 use homeagent_settings::{Declaration, Kind};
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 pub(crate) use self::connect::ConnectWant;
 pub(crate) use self::http::HttpWant;
 pub(crate) use self::listen::{Listen, WebSocketPath};
 pub(crate) use self::narrowing::Details;
+pub(crate) use self::owners::OwnersLists;
 pub(crate) use self::private_network::PrivateNetworkWant;
 pub(crate) use self::secrets::{Injection, SecretWant, SecretsWant};
 
@@ -71,8 +74,24 @@ pub(crate) fn narrow(capability: &str, asked: &Details, granted: &Details) -> Op
     }
 }
 
-/// Fails where the details name a secret that is no secret setting of the package's own.
-pub(crate) fn check_secrets(
+/// Settings of the package that say where it may go: the owner's alone to set.
+pub(crate) fn owners_settings(asked: impl Fn(&str) -> Option<Details>) -> Vec<String> {
+    let of = |capability: &str| match asked(capability)?.remove("settings")? {
+        Value::Array(names) => Some(names),
+        _ => None,
+    };
+    let lists = [ConnectWant::CAPABILITY, HttpWant::CAPABILITY, PrivateNetworkWant::CAPABILITY];
+    let lists = lists.into_iter().filter_map(of).flatten();
+    let secrets = asked(SecretsWant::CAPABILITY).unwrap_or_default();
+    let secrets = secrets.into_iter().filter_map(|(_, secret)| secret.get("setting").cloned());
+    let listen = asked(Listen::CAPABILITY).and_then(|mut listen| listen.remove("websocket"));
+    let doors = listen.as_ref().and_then(Value::as_object).into_iter().flatten();
+    let doors = doors.filter_map(|(_, door)| door.get("address").cloned());
+    lists.chain(secrets).chain(doors).filter_map(|name| name.as_str().map(str::to_owned)).collect()
+}
+
+/// Fails where the details name a setting that is none of the package's own, or of another type.
+pub(crate) fn check_settings(
     plugin: &str,
     wants: &BTreeMap<String, toml::Table>,
     settings: &[Declaration],
@@ -83,19 +102,40 @@ pub(crate) fn check_secrets(
             details.clone().try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
         want.check_settings(&prefix, settings)?;
     }
+    check_doors(&prefix, wants, settings)?;
+    for (capability, details) in wants {
+        let names = owners_settings(|asked| (asked == capability).then(|| as_details(details)));
+        owners::check_declared(capability, &names, &prefix, settings)?;
+    }
+    Ok(())
+}
+
+/// Fails where a path's token is no secret, or its address no text.
+fn check_doors(prefix: &str, wants: &BTreeMap<String, toml::Table>, settings: &[Declaration]) -> Result<(), String> {
     let Some(listen) = wants.get(Listen::CAPABILITY).and_then(|table| table.clone().try_into::<Listen>().ok()) else {
         return Ok(());
     };
-    for (listener, token) in listen.websocket.iter().filter_map(|(name, it)| Some((name, it.token.as_ref()?))) {
-        let key = format!("{prefix}{token}");
-        if !settings.iter().any(|setting| setting.key == key && setting.kind == Kind::Secret) {
-            return Err(format!(
-                "[wants.listen]: websocket.{listener}: token = {token:?} has to be the name of a setting with the type \
-                 secret, [settings.{token}]"
-            ));
+    for (listener, it) in &listen.websocket {
+        let named = [("token", &it.token, Kind::Secret, "secret"), ("address", &it.address, Kind::Text, "text")];
+        for (what, name, kind, kind_name) in named {
+            let Some(name) = name else { continue };
+            let key = format!("{prefix}{name}");
+            if !settings.iter().any(|setting| setting.key == key && setting.kind == kind) {
+                return Err(format!(
+                    "[wants.listen]: websocket.{listener}: {what} = {name:?} has to be the name of a setting with the \
+                     type {kind_name}, [settings.{name}]"
+                ));
+            }
         }
     }
     Ok(())
+}
+
+fn as_details(table: &toml::Table) -> Details {
+    match serde_json::to_value(table) {
+        Ok(Value::Object(details)) => details,
+        _ => Details::new(),
+    }
 }
 
 fn read<W: Want>(details: &toml::Table) -> Result<(), String> {

@@ -3,8 +3,8 @@
 use homeagent_network::{Host, Reach, Scheme, address};
 use serde::Deserialize;
 
-use super::Want;
 use super::http::{bounded, listed, one_place};
+use super::{Want, owners};
 
 /// How a machine of the home is spoken to; the first where nothing is said.
 const SCHEMES: [Scheme; 6] = [Scheme::Https, Scheme::Http, Scheme::Wss, Scheme::Ws, Scheme::Tls, Scheme::Tcp];
@@ -13,7 +13,11 @@ const SCHEMES: [Scheme; 6] = [Scheme::Https, Scheme::Http, Scheme::Wss, Scheme::
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PrivateNetworkWant {
+    #[serde(default)]
     addresses: Vec<String>,
+    /// Settings in which the owner lists further ones.
+    #[serde(default)]
+    pub(crate) settings: Vec<String>,
 }
 
 impl Want for PrivateNetworkWant {
@@ -21,6 +25,7 @@ impl Want for PrivateNetworkWant {
 
     fn check(&self) -> Result<(), String> {
         bounded("addresses", &self.addresses)?;
+        owners::check(&self.settings)?;
         for text in &self.addresses {
             let place = one_place("addresses", text, &SCHEMES)?;
             let ip = match place.host() {

@@ -28,6 +28,8 @@ pub(crate) struct SecretsWant(BTreeMap<String, SecretWant>);
 pub(crate) struct SecretWant {
     /// The only place it is sent to.
     host: Option<String>,
+    /// In the place of a host: the setting in which the owner lists the places it is sent to.
+    pub(crate) setting: Option<String>,
     /// The header that it is put into.
     header: Option<String>,
     /// How it stands there; `{}` is the value.
@@ -80,7 +82,10 @@ impl SecretWant {
         if let Some(host) = &self.host {
             one_place("host", host, &SCHEMES)?;
         }
-        match (&self.host, &self.header, &self.query, self.sign) {
+        if self.host.is_some() && self.setting.is_some() {
+            return Err("it goes to a host or to what a setting lists, not to both".into());
+        }
+        match (self.host.as_ref().or(self.setting.as_ref()), &self.header, &self.query, self.sign) {
             (_, Some(_), Some(_), _) => return Err("it goes into a header or a query, not into both".into()),
             (Some(_), None, None, _) => return Err("it has a host and no header or query to go into".into()),
             (None, Some(_), _, _) | (None, _, Some(_), _) => {

@@ -132,6 +132,13 @@ fn remarks(plugin: &PluginStatus) -> String {
     if let Some(error) = &plugin.last_error {
         let _ = writeln!(text, "{name}: its last failure was: {}", plain_line(error));
     }
+    for address in &plugin.addresses {
+        let line = match (&address.bound, &address.problem) {
+            (Some(bound), _) => format!("is served at {bound}, too ({})", address.setting),
+            (None, problem) => format!("{}: {}", address.setting, problem.as_deref().unwrap_or("nobody listens")),
+        };
+        let _ = writeln!(text, "{name} {}", plain_line(&line));
+    }
     for capability in plugin.capabilities.iter().filter(|it| it.is_missing()) {
         let (asked, capability_name) =
             (with_details(&capability.name, &capability.asked), plain_line(&capability.name));

@@ -1,0 +1,110 @@
+//! Pictures, which are fetched before their addresses expire.
+
+use homeagent_sdk::{Media, MediaSource};
+use serde_json::{Value, json};
+
+use super::{Bench, text_of};
+use crate::fetch::{Fetched, LARGEST};
+use crate::samples::{private, text};
+
+const URL: &str = "http://gchat.qpic.cn/gchatpic_new/1/2-3-ABC/0?term=2";
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
+
+fn picture(url: &str) -> Value {
+    json!({"type": "image", "data": {"file": "ABC.image", "url": url}})
+}
+
+impl Bench {
+    /// The next picture is there.
+    fn fetched(&mut self, fetched: Fetched) {
+        let (draft, url, _) = self.fetches.remove(0);
+        let effects = self.qq.fetched(draft, url, fetched, &self.settings, self.now);
+        self.take(effects);
+    }
+
+    fn media(&self) -> &[Media] {
+        &self.input().media
+    }
+}
+
+#[test]
+fn a_picture_is_fetched_and_goes_along() {
+    let mut bench = Bench::new();
+    bench.hear(&private(1, &json!([text("这是什么？"), picture(URL)])));
+    bench.hear(&private(2, &json!("看看")));
+    assert_eq!(bench.fetches[0].2, URL.replace("http://", "https://"), "asked for over TLS");
+    assert!(bench.inputs.is_empty(), "both wait for it, in order");
+    bench.fetched(Fetched::read(PNG.to_vec()));
+    assert_eq!(bench.heard(), ["这是什么？", "看看"]);
+    let media = &bench.inputs[0].media;
+    assert_eq!((media[0].mime.as_str(), &media[0].source), ("image/png", &MediaSource::Inline(PNG.to_vec())));
+}
+
+#[test]
+fn a_picture_that_lies_elsewhere_goes_by_its_address() {
+    let mut bench = Bench::new();
+    bench.hear(&private(1, &json!([picture("https://example.com/a.png")])));
+    assert!(bench.fetches.is_empty());
+    assert_eq!(bench.media()[0].source, MediaSource::Url("https://example.com/a.png".to_owned()));
+}
+
+#[test]
+fn a_picture_that_could_not_be_fetched_goes_by_its_address_and_one_that_is_gone_not_at_all() {
+    let came = |fetched: Fetched| {
+        let mut bench = Bench::new();
+        bench.hear(&private(1, &json!([text("看"), picture(URL)])));
+        bench.fetched(fetched);
+        (text_of(bench.input()).to_owned(), bench.media().iter().map(|it| it.source.clone()).collect::<Vec<_>>())
+    };
+    let address = || vec![MediaSource::Url(URL.to_owned())];
+    assert_eq!(came(Fetched::Unknown), ("看".to_owned(), address()));
+    assert_eq!(came(Fetched::TooLarge), ("看[图片:ABC.image，太大，只附上地址]".to_owned(), address()));
+    assert_eq!(came(Fetched::Gone), ("看[图片:ABC.image，取不到了]".to_owned(), Vec::new()));
+}
+
+#[test]
+fn pictures_that_are_too_large_together_go_by_their_addresses() {
+    let mut bench = Bench::new();
+    let urls: Vec<String> = (0..6).map(|n| format!("https://gchat.qpic.cn/{n}")).collect();
+    bench.hear(&private(1, &urls.iter().map(|url| picture(url)).collect()));
+    assert_eq!(bench.fetches.len(), 4, "so many of one message");
+    for _ in 0..4 {
+        let mut bytes = PNG.to_vec();
+        bytes.resize(LARGEST / 2, 0);
+        bench.fetched(Fetched::read(bytes));
+    }
+    let inline = |media: &&Media| matches!(media.source, MediaSource::Inline(_));
+    assert_eq!((bench.media().len(), bench.media().iter().filter(inline).count()), (6, 2));
+}
+
+#[test]
+fn a_picture_of_the_clients_is_taken_from_it() {
+    let asked = |answer: Value| {
+        let mut bench = Bench::new();
+        bench.hear(&private(1, &json!([{"type": "image", "data": {"file": "a.png"}}])));
+        let (action, params, echo) = bench.asked();
+        assert_eq!((action.as_str(), params), ("get_image", json!({"file": "a.png"})));
+        bench.answer(&echo, &answer);
+        (text_of(bench.input()).to_owned(), bench.media().iter().map(|it| it.source.clone()).collect::<Vec<_>>())
+    };
+    let (said, media) = asked(json!({"file": "/tmp/a.png", "base64": "iVBORw0KGgo="}));
+    assert_eq!((said.as_str(), media), ("[图片]", vec![MediaSource::Inline(PNG.to_vec())]));
+    let (said, media) = asked(json!({"file": "/tmp/a.png"}));
+    assert_eq!(
+        (said.as_str(), media),
+        ("[图片:a.png，在客户端的机器上，取不到]", Vec::new()),
+        "no model could fetch it"
+    );
+}
+
+#[test]
+fn a_picture_that_is_being_fetched_is_fetched_anew_by_the_next_instance() {
+    let mut bench = Bench::new();
+    bench.hear(&private(1, &json!([picture(URL)])));
+    let state = bench.qq.save();
+    let mut next = Bench { qq: crate::state::Qq::new("u".to_owned()), ..Bench::new() };
+    next.qq.load(&state).expect("it takes over");
+    next.open(&super::connection(1, &[("x-self-id", crate::samples::ME)], true));
+    next.fetched(Fetched::read(PNG.to_vec()));
+    assert_eq!(next.media().len(), 1);
+}
