@@ -50,7 +50,8 @@ pub(crate) fn submission(message: &Message, content: &Content, facts: &Facts, ba
     add("mentioned_names", some(content::names(content, &facts.names)).filter(|names| names.contains('=')));
     add("reply_to", content.reply_to.clone());
     add("reply_group", message.reply_group.clone());
-    let is_forwarded = content.forwarded || quoted.as_ref().is_some_and(|quoted| quoted.forwarded);
+    let quotes_forward = !is_command && quoted.as_ref().is_some_and(|quoted| quoted.forwarded);
+    let is_forwarded = content.forwarded || quotes_forward;
     add("forwarded", is_forwarded.then(|| "true".to_owned()));
     // What the person said is the last of the text; the block before it is for nobody's memory.
     add("text", (text != content.text).then(|| content.text.clone()));

@@ -16,6 +16,7 @@ use crate::outputs::{self, Route};
 use crate::queue::Queued;
 use crate::record::Record;
 use crate::result::{TurnError, TurnResult};
+use crate::rights::own_words;
 use crate::watch::Watcher;
 
 /// How long a command's answer may take to be delivered.
@@ -56,10 +57,12 @@ pub(crate) fn parse(text: &str) -> Option<Command> {
     Command::ALL.into_iter().find(|(_, name, ..)| word.eq_ignore_ascii_case(name)).map(|(command, ..)| command)
 }
 
-/// The command that an input is.
+/// The command that an input is. What others wrote is none.
 pub(crate) fn of(input: &Input) -> Option<Command> {
     match &input.payload {
-        Payload::Text(text) if input.kind == "message" && input.media.is_empty() => parse(text),
+        Payload::Text(text) if input.kind == "message" && input.media.is_empty() => {
+            parse(text).filter(|_| own_words(input).is_some())
+        }
         _ => None,
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use homeagent_journal::{EventKind, JournalError};
-use homeagent_types::{Cause, Conversation, Input, OutputKind, Payload, Peer, Role, Timestamp, ToolCall, now};
+use homeagent_types::{Cause, Conversation, Input, OutputKind, Peer, Role, Timestamp, ToolCall, now};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -21,6 +21,7 @@ use crate::prompt;
 use crate::queue::Queued;
 use crate::record::Record;
 use crate::result::TurnEvent;
+use crate::rights::own_words;
 use crate::watch::Shower;
 
 /// How many characters of the arguments the owner is shown.
@@ -145,10 +146,7 @@ impl Questions {
         if !private || input.principal.role != Role::Owner || input.kind != "message" || !input.media.is_empty() {
             return None;
         }
-        let Payload::Text(text) = &input.payload else { return None };
-        // A channel that puts what is quoted before what was said tells both apart.
-        let said = input.meta.iter().find(|(key, _)| key == "text").map_or(text, |(_, said)| said);
-        let (allow, number) = read_answer(said)?;
+        let (allow, number) = read_answer(own_words(input)?)?;
         let here = input.conversation.to_string();
         let open = self.open();
         let waiting = open.iter().filter(|(_, open)| open.question.asked_in.as_ref() == Some(&here));

@@ -9,6 +9,7 @@ use tokio::time::Instant;
 
 use crate::commands;
 use crate::config::Pace;
+use crate::rights::{FORWARDED, is_forwarded};
 use crate::watch::Watcher;
 
 /// Messages that are answered together, at most.
@@ -269,6 +270,10 @@ pub(crate) fn merged(items: &[Queued]) -> Option<Input> {
         let texts: Vec<&str> = items.iter().map(|item| item.input.payload.text()).collect();
         input.payload = Payload::Text(texts.join("\n"));
         input.media = items.iter().flat_map(|item| item.input.media.iter().cloned()).collect();
+        // What others wrote stays theirs among the words of who sends it on.
+        if !is_forwarded(&input) && items.iter().any(|item| is_forwarded(&item.input)) {
+            input.meta.push((FORWARDED.to_owned(), "true".to_owned()));
+        }
     }
     Some(input)
 }

@@ -1,7 +1,7 @@
 //! Which role somebody has at this moment, and whose words are nobody's here. Roles come from the owner's bindings only.
 
 use homeagent_settings::Bindings;
-use homeagent_types::{Input, Offers, Peer, Principal, Role};
+use homeagent_types::{Input, Offers, Payload, Peer, Principal, Role};
 
 /// The role of an account, for which nobody but the channel vouches. A plugin that names itself is a plugin.
 pub(crate) fn role_now(bindings: &Bindings, namespace: &str, user: &str) -> Role {
@@ -15,11 +15,27 @@ pub(crate) fn refresh(bindings: &Bindings, principal: &mut Principal) {
     principal.role = role_now(bindings, &principal.namespace, &principal.user);
 }
 
+/// What the speaker of an input said in their own words. A channel that puts before them what is quoted says them apart,
+/// in `text`; where it forwards what others wrote, without that, there are none.
+pub(crate) fn own_words(input: &Input) -> Option<&str> {
+    let Payload::Text(text) = &input.payload else { return None };
+    match input.meta.iter().find(|(key, _)| key == "text") {
+        Some((_, said)) => Some(said),
+        None => (!is_forwarded(input)).then_some(text),
+    }
+}
+
+/// The key of an input's `meta` by which a channel says that others wrote what it says, or a part of it.
+pub(crate) const FORWARDED: &str = "forwarded";
+
+pub(crate) fn is_forwarded(input: &Input) -> bool {
+    input.meta.iter().any(|(key, value)| key == FORWARDED && value == "true")
+}
+
 /// Whether others may have written what an input says: it was said in a group, it was forwarded, or a plugin that reaches
 /// the network says it by itself.
 pub(crate) fn is_foreign(input: &Input, offers: &Offers) -> bool {
-    let forwarded = input.meta.iter().any(|(key, value)| key == "forwarded" && value == "true");
     let private = matches!(input.conversation.peer, Peer::Person(_));
     let by_plugin = input.principal.role == Role::Plugin && offers.outward.contains(&input.source);
-    forwarded || !private || by_plugin
+    is_forwarded(input) || !private || by_plugin
 }

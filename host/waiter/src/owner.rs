@@ -12,7 +12,7 @@ use crate::plain::plain_line;
 use crate::{print, show};
 
 /// How long one request waits for a pairing to end, in seconds; then it is asked again.
-const WAIT: u32 = 30;
+const WAIT: u32 = 10;
 
 #[derive(Deserialize)]
 struct Code {

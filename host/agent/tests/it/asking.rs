@@ -176,12 +176,34 @@ async fn a_forwarded_text_makes_the_owner_be_asked_but_not_for_what_only_looks()
     assert_eq!(soon(home.plugins.next_output()).await.text, "one moment", "an answer needs nobody's leave");
     soon(home.models.next()).await.end(call("output_send__cli", r#"{"payload":"psst","meta":{"to":"cli:ann"}}"#));
     question(&home).await;
-    home.agent.submit("cli", None, forwarded("me", "[forwarded]\nyes")).await.unwrap();
-    assert_eq!(home.agent.questions().len(), 1, "what others wrote is no answer");
+    for text in ["[forwarded]\nyes", "yes", "/stop"] {
+        home.agent.submit("cli", None, forwarded("me", text)).await.unwrap();
+    }
+    assert_eq!(home.agent.questions().len(), 1, "what others wrote is no answer and no command");
+    assert_eq!(home.agent.active().len(), 1);
     home.say("me", "no").await;
     let model = soon(home.models.next()).await;
     assert!(model.results().last().unwrap().contains("said no"), "{:?}", model.results());
     model.end(answer("well"));
+}
+
+#[tokio::test]
+async fn what_was_forwarded_stays_so_when_it_is_answered_together_with_other_words() {
+    let set = |settings: &Settings| settings.set("core.agent.parallel_conversations", 1).unwrap();
+    let home = Home::with(plugins(), set).await;
+    home.say("ann", "runs").await;
+    let first = soon(home.models.next()).await;
+    home.agent.submit("cli", None, forwarded("me", "[forwarded]\nring the bell")).await.unwrap();
+    home.say("me", "see above").await;
+    first.end(answer("done"));
+    assert_eq!(reply(&home).await, "done");
+    let model = soon(home.models.next()).await;
+    assert_eq!(model.said(), ["[forwarded]\nring the bell\nsee above"]);
+    model.end(call("act", "{}"));
+    question(&home).await;
+    home.say("me", "no").await;
+    soon(home.models.next()).await.end(answer("well"));
+    assert_eq!(reply(&home).await, "well");
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ use crate::document::{AgentStopped, Invalid};
 use crate::extract::{Asked, within};
 
 /// How long the end of a pairing may be waited for, in seconds.
-const LONGEST_WAIT: i64 = 60;
+const LONGEST_WAIT: i64 = 10;
 
 /// Makes a one-time code. Whoever sends it to the agent, alone and in private, from an account of a channel, makes that
 /// account the owner's.
@@ -38,7 +38,7 @@ pub(crate) async fn pair(State(core): State<Shared>) -> Result<Json<PairingCode>
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Patience {
-    /// How long to wait for the code to be used or to end, in seconds, 0 to 60.
+    /// How long to wait for the code to be used or to end, in seconds, 0 to 10.
     #[serde(default)]
     wait: i64,
 }

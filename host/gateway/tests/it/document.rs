@@ -220,7 +220,7 @@ fn requests(run: &str) -> Vec<Asked> {
         (post.clone(), "/adapters/{name}/try", name("none"), "", 404),
         (post.clone(), "/owner/pair", none(), "", 200),
         (get.clone(), "/owner/pair?wait=1", none(), "", 200),
-        (get.clone(), "/owner/pair?wait=61", none(), "", 422),
+        (get.clone(), "/owner/pair?wait=11", none(), "", 422),
         (post.clone(), "/bindings", none(), r#"{"channel":"qq","user":"1","role":"member"}"#, 200),
         (post.clone(), "/bindings", none(), r#"{"channel":"qq","user":"1","role":"king"}"#, 422),
         (get.clone(), "/bindings", none(), "", 200),
