@@ -260,6 +260,8 @@ fn merges(last: &Queued, next: &Queued, merge: Duration) -> bool {
         && last.attested == next.attested
         // Two terminals of one person each get their own answer; a channel that waits for more knows its ways.
         && (last.patient || a.reply_route == b.reply_route)
+        // Platforms that tell seconds put what came within one at the same moment.
+        && !merge.is_zero()
         && apart <= merge
 }
 

@@ -13,9 +13,6 @@ pub(super) const ACCOUNTS: u64 = 3;
 pub(super) const GROUPS: u64 = 50;
 const PEOPLE: u64 = 15;
 
-/// Messages that may be without an answer at a time.
-const AT_ONCE: usize = 120;
-
 /// A conversation: an account of ours, and a group or a person.
 type Place = (u64, Option<u64>, Option<u64>);
 
@@ -24,6 +21,10 @@ pub(super) struct Crowd {
     pub(super) clients: Vec<Client>,
     said: BTreeMap<Place, Vec<u64>>,
     next: u64,
+    /// Messages that may be without an answer at a time.
+    at_once: usize,
+    /// Messages that will have none.
+    given_up: usize,
 }
 
 /// The daemon's settings for a run: every message is heard, and each has an answer of its own.
@@ -60,13 +61,14 @@ fn number(text: &str) -> Option<u64> {
 }
 
 impl Crowd {
-    pub(super) async fn connect(url: &str) -> Self {
+    /// All clients, connected. `at_once`: so many messages may wait for their answers.
+    pub(super) async fn connect(url: &str, at_once: usize) -> Self {
         let client = |number| Client::reverse(url, Options::new(super::ACCOUNT + number));
         let clients: Vec<Client> = (0..ACCOUNTS).map(client).collect();
         for client in &clients {
             within("all clients to connect", client.until(|client| client.open() == 1)).await;
         }
-        Self { clients, said: BTreeMap::new(), next: 0 }
+        Self { clients, said: BTreeMap::new(), next: 0, at_once, given_up: 0 }
     }
 
     /// How many messages were said.
@@ -102,15 +104,19 @@ impl Crowd {
         &self.clients[usize::try_from(account).expect("an account")]
     }
 
-    /// Says so many more messages, as fast as they are answered. `tolerance`: so many may never be.
-    pub(super) async fn talk(&mut self, messages: usize, tolerance: usize) {
+    /// Says so many more messages, as fast as they are answered.
+    pub(super) async fn talk(&mut self, messages: usize) {
         for _ in 0..messages {
             self.say();
-            let most = AT_ONCE + tolerance;
-            while self.said() - self.answered() >= most {
+            while self.said() - self.answered() >= self.at_once + self.given_up {
                 within("answers", self.something()).await;
             }
         }
+    }
+
+    /// Of these messages, those that have no answer yet will have none.
+    pub(super) fn give_up(&mut self, unknown: &BTreeSet<u64>) {
+        self.given_up = self.check_none_answered_twice().intersection(unknown).count();
     }
 
     /// Waits until something happens at one of the clients.

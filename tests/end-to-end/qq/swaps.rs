@@ -29,7 +29,7 @@ async fn no_message_is_lost_doubled_or_out_of_order_while_the_code_is_replaced()
     let (messages, swaps) = size((1_000, 10), (10_000, 50));
     let (daemon, vendor) = with_vendor_and(&["qq"]).await;
     prepare(&daemon, &vendor).await;
-    let mut crowd = Crowd::connect(&url(&daemon)).await;
+    let mut crowd = Crowd::connect(&url(&daemon), 120).await;
     let begun = Instant::now();
     let mut longest = std::time::Duration::ZERO;
     for number in 0..swaps {
@@ -39,7 +39,7 @@ async fn no_message_is_lost_doubled_or_out_of_order_while_the_code_is_replaced()
                 swap(&daemon, number).await;
                 begun.elapsed()
             },
-            crowd.talk(messages / swaps, 0)
+            crowd.talk(messages / swaps)
         );
         longest = longest.max(swapped);
     }

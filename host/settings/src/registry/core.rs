@@ -54,7 +54,7 @@ fn agent() -> Vec<Declaration> {
             Milliseconds,
             1500,
             (0, MINUTE_MS),
-            "How long to wait for more quick messages of the same person before answering them together; 0 never waits",
+            "How long to wait for more quick messages of the same person before answering them together; 0: each by itself",
         ),
         integer("core.agent.input_queue", 1024, (1, 1_000_000), "How many inputs may wait in one channel")
             .counted_in("inputs")

@@ -290,6 +290,37 @@ async fn a_redirect_takes_nothing_along_to_another_host() {
 }
 
 #[tokio::test]
+async fn places_that_the_owner_lists_are_open_and_no_plugin_lists_one() {
+    let (house, wire) = home().await;
+    wire.name("nas.home", &[&["192.168.1.40"]]);
+    wire.name("api.elsewhere.example", &[&["93.184.215.14"]]);
+    let (here, there, name) = ("http://192.168.1.50:80/a", "http://api.elsewhere.example/b", "http://nas.home/");
+    for url in [here, there, name] {
+        assert_eq!(get(&house, url).await["kind"], "denied", "{url}");
+    }
+    let places = json!(["http://192.168.1.50/dav?x", "http://*.elsewhere.example", "http://nas.home", "no place"]);
+    let set = json!({ "key": "places", "value": places.clone() }).to_string();
+    let own = house.call("network", "setting", &set).await.expect("the guest tells what came of it");
+    assert!(own.contains("which the owner alone sets"), "{own}");
+    assert_eq!(get(&house, here).await["kind"], "denied");
+    house.settings.set("plugin.network.places", places).expect("the owner may");
+    house.settings.set("plugin.network.home_key", "sk-home-0123456789").expect("it is kept");
+    let with_key = |url: &str| json!({ "url": url, "secrets": ["home_key"] });
+    assert_eq!(fetch(&house, with_key(here)).await["status"], 200);
+    assert!(wire.requests()[0].contains("authorization: Bearer sk-home-0123456789"), "the owner wrote http://");
+    assert_eq!(get(&house, name).await["status"], 200);
+    assert_eq!(get(&house, there).await["status"], 200);
+    assert_eq!(fetch(&house, with_key(there)).await["kind"], "denied", "a star names nobody");
+    assert_eq!(get(&house, "http://192.168.1.50:8080/").await["kind"], "denied", "the port is another one");
+    assert_eq!(get(&house, "https://192.168.1.50/").await["kind"], "denied", "so is the scheme");
+    house.runtime.revoke("network", "private-network").await.expect("it has it");
+    assert_eq!(get(&house, here).await["kind"], "denied", "machines of the home take their own grant");
+    assert_eq!(get(&house, there).await["status"], 200);
+    house.settings.set("plugin.network.places", json!([])).expect("the owner may");
+    assert_eq!(get(&house, there).await["kind"], "denied");
+}
+
+#[tokio::test]
 async fn a_machine_of_the_home_is_reached_with_a_grant_of_its_own_and_not_without() {
     let (house, wire) = home().await;
     let url = "http://192.168.1.20:8123/api/";
