@@ -23,6 +23,7 @@ mod plugins;
 mod projects;
 mod qq;
 mod refusals;
+mod routes;
 mod secrets;
 mod signals;
 mod stages;

@@ -11,6 +11,7 @@ mod offers;
 mod paths;
 mod plugins;
 mod relay;
+mod requests;
 mod runs;
 mod settings;
 mod sources;
