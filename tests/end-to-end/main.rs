@@ -24,6 +24,7 @@ mod projects;
 mod qq;
 mod refusals;
 mod routes;
+mod scripts;
 mod secrets;
 mod signals;
 mod stages;

@@ -38,8 +38,11 @@ struct Follower {
 
 impl Follower {
     async fn of(daemon: &Daemon, name: &str) -> Self {
-        let path = format!("{WEATHER}?follow={name}");
-        let answer = daemon.respond("GET", &path, &[STRANGER], String::new()).await;
+        Self::at(daemon, &format!("{WEATHER}?follow={name}")).await
+    }
+
+    async fn at(daemon: &Daemon, path: &str) -> Self {
+        let answer = daemon.respond("GET", path, &[STRANGER], String::new()).await;
         assert_eq!(answer.status(), 200);
         assert_eq!(answer.headers()["content-type"], "text/event-stream");
         Self { answer, heard: String::new() }
@@ -212,5 +215,47 @@ async fn requests_that_come_while_the_plugin_is_replaced_are_answered() {
         };
         let (reloaded, ()) = tokio::join!(reload, asking);
         reloaded.ok();
+    }
+}
+
+#[tokio::test]
+async fn a_script_answers_requests_and_feeds_streams_of_events() {
+    let (daemon, _vendor) = with_vendor_and(&[]).await;
+    let folder = daemon.folder.join("parlour");
+    std::fs::create_dir(&folder).expect("the home takes folders");
+    let manifest = "[plugin]\nname = \"parlour\"\nversion = \"1.0.0\"\nscript = \"main.lua\"\n\n\
+                    [wants.listen]\nhttp.room = { path = \"/parlour/*\" }\n";
+    let main = r#"
+        local homeagent = require("homeagent")
+        local open = {}
+        homeagent.on_open(function(about)
+            open[about.meta.who] = about.connection
+            homeagent.send(about.connection, about.listener .. " " .. about.meta.who)
+        end)
+        homeagent.on_request(function(request)
+            local what = request.path:match("([^/]+)$")
+            if what == "follow" then return { events = { who = request.query } } end
+            if what == "say" then homeagent.send(open[request.query], request.body) return nil end
+            if what == "end" then homeagent.close(open[request.query], "enough") return { status = 202 } end
+            if what == "bad" then homeagent.raise("invalid", "that is no room") end
+            return { status = 201, json = { method = request.method, body = request.body }, headers = { ["x-own"] = "1" } }
+        end)
+    "#;
+    std::fs::write(folder.join("plugin.toml"), manifest).expect("the folder takes files");
+    std::fs::write(folder.join("main.lua"), main).expect("the folder takes files");
+    daemon.waiter(&["plugin", "install", &folder.display().to_string()]).await.ok();
+    daemon.waiter(&["plugin", "grant", "parlour", "listen"]).await.ok();
+    let answer = ask(&daemon, "POST", "/parlour/x", "雨").await;
+    assert_eq!(answer, (201, json!({ "method": "POST", "body": "雨" })));
+    let (status, problem) = ask(&daemon, "POST", "/parlour/bad", "").await;
+    assert!(status == 422 && problem["detail"].to_string().contains("that is no room"), "{status} {problem}");
+
+    let mut follower = Follower::at(&daemon, "/parlour/follow?ada").await;
+    follower.hears("data: room ada\n\n").await;
+    assert_eq!(ask(&daemon, "POST", "/parlour/say?ada", "hello").await.0, 204);
+    follower.hears("data: hello\n\n").await;
+    assert_eq!(ask(&daemon, "POST", "/parlour/end?ada", "").await.0, 202);
+    while let Some(frame) = within("the end", follower.answer.body_mut().frame()).await {
+        frame.expect("it ends in order");
     }
 }
