@@ -47,6 +47,7 @@ little_world!(stage, "stage-plugin", "export_stage_handler", "homeagent_sdk::bin
 little_world!(event, "event-plugin", "export_event_handler", "homeagent_sdk::bindings::event");
 little_world!(channel, "channel-plugin", "export_channel", "homeagent_sdk::bindings::channel");
 little_world!(timer, "timer-plugin", "export_timer_handler", "homeagent_sdk::bindings::timer");
+little_world!(route, "route-plugin", "export_route_handler", "homeagent_sdk::bindings::route");
 little_world!(snapshot, "snapshot-plugin", "export_snapshot", "homeagent_sdk::bindings::snapshot");
 little_world!(
     socket,

@@ -4,7 +4,7 @@
 //! library can't export.
 
 /// Makes a type the plugin that this crate is. Name the traits it implements besides [`Plugin`](crate::Plugin):
-/// `Tools`, `Stages`, `Events`, `Channel`, `Sockets`, `Timers`, `Snapshot`.
+/// `Tools`, `Stages`, `Events`, `Channel`, `Sockets`, `Routes`, `Timers`, `Snapshot`.
 ///
 /// ```
 /// use homeagent_sdk::{Descriptor, Event, Events, Plugin, log};
@@ -80,6 +80,9 @@ macro_rules! __export_part {
     };
     (Timers $plugin:ident) => {
         $crate::bindings::timer::export_timer_handler!($plugin with_types_in $crate::lifting::timer);
+    };
+    (Routes $plugin:ident) => {
+        $crate::bindings::route::export_route_handler!($plugin with_types_in $crate::lifting::route);
     };
     (Channel $plugin:ident) => {
         $crate::bindings::channel::export_channel!($plugin with_types_in $crate::lifting::channel);

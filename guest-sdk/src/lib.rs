@@ -21,6 +21,7 @@ pub mod llm;
 pub mod log;
 pub mod process;
 pub mod registry;
+pub mod routes;
 pub mod script;
 pub mod secrets;
 pub mod settings;
@@ -40,7 +41,7 @@ mod stage;
 mod state;
 
 pub use arguments::{Arguments, NoArguments};
-pub use plugin::{Channel, Events, Plugin, Snapshot, Sockets, Stages, Timers, Tools};
+pub use plugin::{Channel, Events, Plugin, Routes, Snapshot, Sockets, Stages, Timers, Tools};
 pub use state::State;
 
 pub use bindings::channel::exports::homeagent::plugin::channel::{Delta, DeltaContent, Output, OutputKind, Receipt};

@@ -59,6 +59,7 @@ export_with_block!(tool, tool_provider, _export_call_cabi, TOOL_PROVIDER_CALL);
 export_with_block!(stage, stage_handler, _export_run_cabi, STAGE_HANDLER_RUN);
 export_with_block!(event, event_handler, _export_on_event_cabi, EVENT_HANDLER_ON_EVENT);
 export_with_block!(timer, timer_handler, _export_on_timer_cabi, TIMER_HANDLER_ON_TIMER);
+export_with_block!(route, route_handler, _export_handle_cabi, ROUTE_HANDLER_HANDLE);
 export_with_block!(channel, channel, _export_deliver_cabi, CHANNEL_DELIVER);
 
 /// The others fit into a call.

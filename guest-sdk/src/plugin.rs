@@ -1,7 +1,8 @@
 //! The traits that a plugin implements: [`Plugin`] always, the others for what it offers.
 
 use crate::bindings::plugin::exports::homeagent::plugin::lifecycle;
-use crate::bindings::{channel, event, snapshot, socket, stage, timer, tool};
+use crate::bindings::{channel, event, route, snapshot, socket, stage, timer, tool};
+use crate::routes::{Request, Response};
 use crate::sockets::{ConnectionId, Frame};
 use crate::{
     Arguments, Cause, Connection, Delta, Descriptor, Error, Event, Firing, Output, Patch, Receipt, StageContext,
@@ -85,6 +86,13 @@ pub trait Sockets: Plugin {
     }
 }
 
+/// A plugin that answers HTTP requests.
+#[allow(async_fn_in_trait, reason = "a component has one thread")]
+pub trait Routes: Plugin {
+    /// Answers a request at a route that `plugin.toml` lists. Several may be under way at once.
+    async fn handle(request: Request, cause: Cause) -> Result<Response, Error>;
+}
+
 /// A plugin that is told of its timers.
 #[allow(async_fn_in_trait, reason = "a component has one thread")]
 pub trait Timers: Plugin {
@@ -149,6 +157,12 @@ impl<T: Events> event::exports::homeagent::plugin::event_handler::Guest for T {
 impl<T: Timers> timer::exports::homeagent::plugin::timer_handler::Guest for T {
     async fn on_timer(timer: Firing, cause: Cause) {
         <T as Timers>::on_timer(timer, cause).await;
+    }
+}
+
+impl<T: Routes> route::exports::homeagent::plugin::route_handler::Guest for T {
+    async fn handle(request: Request, cause: Cause) -> Result<Response, Error> {
+        <T as Routes>::handle(request, cause).await
     }
 }
 

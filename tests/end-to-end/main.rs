@@ -24,6 +24,8 @@ mod projects;
 mod qq;
 mod refusals;
 mod rights;
+mod routes;
+mod scripts;
 mod secrets;
 mod signals;
 mod stages;

@@ -89,6 +89,12 @@ export const timers = {
   list: () => request("timers-list", {}),
 };
 
+/** Connections: those that it makes itself, and streams of events that its answers begin. */
+export const connect = (target) => request("connect", target);
+export const disconnect = (name) => ask("disconnect", name);
+export const send = (connection, text) => request("send", { connection, text });
+export const close = (connection, reason = "") => ask("close", { connection, text: reason });
+
 const writer = (level) => (...parts) =>
   ask("log", { level, message: parts.map((it) => (typeof it === "string" ? it : written(it) ?? String(it))).join(" ") });
 export const log = {
@@ -141,6 +147,10 @@ export const selfCheck = (handler) => void (hooks.selfCheck = handler);
 export const activated = (handler) => void (hooks.activated = handler);
 export const stopped = (handler) => void (hooks.stop = handler);
 export const onTimer = (handler) => void (hooks.timer = handler);
+export const onOpen = (handler) => void (hooks.open = handler);
+export const onFrames = (handler) => void (hooks.frames = handler);
+export const onClose = (handler) => void (hooks.close = handler);
+export const onRequest = (handler) => void (hooks.request = handler);
 
 class Failed {
   constructor(value) {
@@ -178,6 +188,13 @@ const calls = {
   activated: () => hooks.activated?.(),
   stop: () => hooks.stop?.(),
   timer: (firing) => hooks.timer?.(firing),
+  open: (about) => hooks.open?.(about),
+  frames: ({ connection, frames }) => hooks.frames?.(connection, frames),
+  close: ({ connection, reason }) => hooks.close?.(connection, reason),
+  request(asked) {
+    if (!hooks.request) throw new HostError("not-found", "nothing here answers requests");
+    return hooks.request(asked);
+  },
   async tool({ name, arguments: args, cause }) {
     const found = tools.get(name);
     if (!found) throw new HostError("not-found", `there is no tool \`${name}\` here`);

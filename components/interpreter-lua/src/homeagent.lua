@@ -112,6 +112,12 @@ homeagent.timers = {
   list = function() return wait("timers-list", {}) end,
 }
 
+-- Connections: those that it makes itself, and streams of events that its answers begin.
+function homeagent.connect(target) wait("connect", target) end
+function homeagent.disconnect(name) answer(now("disconnect", name)) end
+function homeagent.send(connection, text) wait("send", { connection = connection, text = text }) end
+function homeagent.close(connection, reason) answer(now("close", { connection = connection, text = reason or "" })) end
+
 homeagent.log = {}
 for _, level in ipairs { "trace", "debug", "info", "warn", "error" } do
   homeagent.log[level] = function(message) answer(now("log", { level = level, message = tostring(message) })) end
@@ -175,7 +181,7 @@ function homeagent.channel(definition)
   add(channels, channel_names, "name", definition)
 end
 
-for _, name in ipairs { "start", "self_check", "activated", "stop", "on_timer" } do
+for _, name in ipairs { "start", "self_check", "activated", "stop", "on_timer", "on_open", "on_frames", "on_close", "on_request" } do
   homeagent[name] = function(handler) hooks[name] = handler end
 end
 
@@ -215,6 +221,15 @@ function calls.activated() if hooks.activated then hooks.activated() end end
 function calls.stop() if hooks.stop then hooks.stop() end end
 
 function calls.timer(firing) if hooks.on_timer then hooks.on_timer(firing) end end
+
+function calls.open(about) if hooks.on_open then hooks.on_open(about) end end
+function calls.frames(said) if hooks.on_frames then hooks.on_frames(said.connection, said.frames) end end
+function calls.close(gone) if hooks.on_close then hooks.on_close(gone.connection, gone.reason) end end
+
+function calls.request(request)
+  if not hooks.on_request then homeagent.raise("not-found", "nothing here answers requests") end
+  return hooks.on_request(request)
+end
 
 function calls.tool(argument)
   local tool = tools[argument.name]

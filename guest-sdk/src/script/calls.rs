@@ -2,10 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::{Interpreter, Scripted, call_at_once, host_functions, incoming, loaded, outgoing, read};
+use super::{Interpreter, Scripted, call_at_once, connections, host_functions, incoming, loaded, outgoing, read};
+use crate::routes::{Request, Response};
+use crate::sockets::{ConnectionId, Frame};
 use crate::{
-    Arguments, Cause, Channel, Delta, Descriptor, Error, Event, Events, Firing, Output, Patch, Plugin, Receipt,
-    StageContext, Stages, Timers, ToolOutput, Tools, log,
+    Arguments, Cause, Channel, Connection, Delta, Descriptor, Error, Event, Events, Firing, Output, Patch, Plugin,
+    Receipt, Routes, Sockets, StageContext, Stages, Timers, ToolOutput, Tools, log,
 };
 
 impl<I: Interpreter> Plugin for Scripted<I> {
@@ -76,6 +78,27 @@ impl<I: Interpreter> Channel for Scripted<I> {
 
     async fn show(deltas: Vec<Delta>) {
         note(call::<I>("show", deltas.iter().map(outgoing::delta).collect()).await);
+    }
+}
+
+impl<I: Interpreter> Sockets for Scripted<I> {
+    async fn on_open(connection: Connection) {
+        note(call::<I>("open", connections::opened(&connection)).await);
+    }
+
+    async fn on_frames(connection: ConnectionId, frames: Vec<Frame>) {
+        note(call::<I>("frames", connections::frames(connection, frames)).await);
+    }
+
+    async fn on_close(connection: ConnectionId, reason: String) {
+        note(call::<I>("close", json!({ "connection": connection, "reason": reason })).await);
+    }
+}
+
+impl<I: Interpreter> Routes for Scripted<I> {
+    async fn handle(request: Request, cause: Cause) -> Result<Response, Error> {
+        let lent = host_functions::lend(cause);
+        connections::response(call::<I>("request", connections::request(&request, lent.json())).await?)
     }
 }
 

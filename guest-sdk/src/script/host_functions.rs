@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::incoming::{self, read};
-use super::{network, outgoing};
+use super::{connections, network, outgoing};
 use crate::{Cause, Error, bus, inputs, log, registry, settings, tools};
 
 thread_local! {
@@ -52,7 +52,8 @@ fn lent(cause: &Value) -> Result<Cause, Error> {
 }
 
 /// Asks what is answered at once: `log` with `{ level, message }`, `setting` with its key, `set-setting` with
-/// `{ key, value }`, `publish` with `{ topic, payload }`, `sign` with `{ name, algorithm, data }`.
+/// `{ key, value }`, `publish` with `{ topic, payload }`, `sign` with `{ name, algorithm, data }`, `disconnect` with a name, `close` with
+/// `{ connection, text }`.
 ///
 /// # Errors
 /// What the host says, or that there is no such function.
@@ -90,12 +91,14 @@ pub fn now(function: &str, argument: Value) -> Result<Value, Error> {
             bus::publish(&topic, &payload).map(|()| Value::Null)
         }
         "sign" => network::sign(argument),
+        "disconnect" => connections::disconnect(argument),
+        "close" => connections::close(argument),
         _ => Err(unknown(function)),
     }
 }
 
 /// Asks what takes its time: `call-tool` with `{ name, arguments, cause }`, `submit`, `interrupt` and `stop-turn` with a
-/// submission, `replace-tools` with a list of tools, `http` with a request, and `kv-*`, `files-*`, `timers-*` and `run`,
+/// submission, `replace-tools` with a list of tools, `http` with a request, `connect` with a target, `send` with `{ connection, text }`, and `kv-*`, `files-*`, `timers-*` and `run`,
 /// which `docs/languages.md` describes.
 ///
 /// # Errors
@@ -121,6 +124,7 @@ pub async fn wait(function: &str, argument: Value) -> Result<Value, Error> {
         "stop-turn" => inputs::stop(incoming::submission(argument)?).await.map(Value::from),
         "http" => network::send(argument).await,
         "replace-tools" => registry::replace_tools(incoming::tools(argument)?).await.map(|()| Value::Null),
+        "connect" | "send" => connections::wait(function, argument).await.unwrap_or_else(|| Err(unknown(function))),
         _ => super::machine::wait(function, argument).await.unwrap_or_else(|| Err(unknown(function))),
     }
 }

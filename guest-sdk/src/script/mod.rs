@@ -17,6 +17,7 @@ use crate::bindings::script::homeagent::plugin::script as host;
 use crate::{Error, testing};
 
 mod calls;
+mod connections;
 mod host_functions;
 mod incoming;
 mod machine;
@@ -37,7 +38,7 @@ pub trait Interpreter: Sized + 'static {
     fn load(program: &Program) -> Result<Self, String>;
 
     /// Calls what the script registered for `what` - `describe`, `start`, `self-check`, `activated`, `stop`, `tool`,
-    /// `stage`, `event`, `timer`, `deliver` or `show` - and answers with what it returned; nothing is `null`.
+    /// `stage`, `event`, `timer`, `deliver`, `show`, `open`, `frames`, `close` or `request` - and answers with what it returned; nothing is `null`.
     ///
     /// # Errors
     /// What the script raised, with its file and line.
@@ -86,6 +87,6 @@ fn call_at_once<I: Interpreter>(what: &'static str, argument: Value) -> Result<V
 macro_rules! export_interpreter {
     ($interpreter:ident) => {
         type ScriptedPlugin = $crate::script::Scripted<$interpreter>;
-        $crate::export!(ScriptedPlugin: Tools, Stages, Events, Channel, Timers);
+        $crate::export!(ScriptedPlugin: Tools, Stages, Events, Channel, Timers, Sockets, Routes);
     };
 }

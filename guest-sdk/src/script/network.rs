@@ -27,7 +27,7 @@ struct RawRequest {
 }
 
 /// Some languages write an empty object as they write an empty list.
-fn names<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, String>, D::Error> {
+pub(super) fn names<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, String>, D::Error> {
     let value = match Value::deserialize(deserializer)? {
         Value::Array(list) if list.is_empty() => Value::Object(Map::new()),
         value => value,

@@ -155,7 +155,8 @@ fn usual_limit(core: &Shared) -> usize {
     limit.ok().and_then(|limit| usize::try_from(limit).ok()).unwrap_or(1024 * 1024)
 }
 
-async fn read(request: Request, limit: usize) -> Result<Bytes, Problem> {
+/// A whole body of at most `limit` bytes, which may take a minute to arrive.
+pub(crate) async fn read(request: Request, limit: usize) -> Result<Bytes, Problem> {
     let announced = request.headers().get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
     if announced.is_some_and(|length| length > limit) {
         return Err(too_large(limit));

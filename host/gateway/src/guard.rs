@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use homeagent_types::ports::WebSocketPath;
+use homeagent_types::ports::ServedPath;
 
 use crate::Problem;
 use crate::core::Shared;
@@ -57,7 +57,7 @@ pub(crate) struct OwnDoor {
 }
 
 impl OwnDoor {
-    fn leads_to(&self, path: &WebSocketPath) -> bool {
+    fn leads_to(&self, path: &ServedPath) -> bool {
         path.plugin == self.plugin && path.address.as_ref() == Some(&self.setting)
     }
 }
@@ -73,7 +73,7 @@ pub(crate) async fn check(
     next: Next,
 ) -> Response {
     let path = match door {
-        Door::Network => core.parts.keeper.live().and_then(|live| live.listeners.websocket(request.uri().path())),
+        Door::Network => core.parts.keeper.live().and_then(|live| live.listeners.served(request.uri().path())),
         Door::Socket { .. } => None,
     };
     let own = request.extensions().get::<Arc<OwnDoor>>().cloned();
@@ -107,7 +107,7 @@ fn admit(core: &Shared, door: Door, request: &Request) -> Result<(), Problem> {
 
 /// To a path of a plugin's, which has a secret of its own. Its clients may call this machine what they like, as long as
 /// they bring that; without one they have to be on it, and then a page that a browser was led to must not pass either.
-fn admit_to_path(core: &Shared, path: &WebSocketPath, listen: &str, request: &Request) -> Result<(), Problem> {
+fn admit_to_path(core: &Shared, path: &ServedPath, listen: &str, request: &Request) -> Result<(), Problem> {
     let headers = request.headers();
     check_size(request).inspect_err(refused(meters::SIZE))?;
     check_origin(headers).inspect_err(refused(meters::ORIGIN))?;
@@ -131,7 +131,7 @@ fn refused(reason: &'static str) -> impl Fn(&Problem) {
 }
 
 /// Whether the client is on this machine.
-fn check_near(path: &WebSocketPath, request: &Request) -> Result<(), Problem> {
+fn check_near(path: &ServedPath, request: &Request) -> Result<(), Problem> {
     let near = request.extensions().get::<Peer>().is_some_and(|peer| peer.0.to_canonical().is_loopback());
     if near {
         return Ok(());
@@ -239,6 +239,7 @@ fn host(headers: &HeaderMap) -> Option<Authority> {
 #[cfg(test)]
 mod tests {
     use axum::http::HeaderValue;
+    use homeagent_types::ports::Speaks;
 
     use super::*;
 
@@ -277,11 +278,11 @@ mod tests {
 
     #[test]
     fn without_a_token_only_clients_of_this_machine_get_to_a_plugin_s_path() {
-        let path = WebSocketPath {
+        let path = ServedPath {
             plugin: "qq".to_owned(),
             listener: "onebot".to_owned(),
             token: Some("plugin.qq.access_token".to_owned()),
-            protocols: Vec::new(),
+            speaks: Speaks::WebSocket { protocols: Vec::new() },
             address: None,
         };
         let near = |peer: Option<&str>| {

@@ -48,6 +48,7 @@ little_world!(event, "event-plugin");
 little_world!(channel, "channel-plugin");
 little_world!(snapshot, "snapshot-plugin");
 little_world!(timer, "timer-plugin");
+little_world!(route, "route-plugin");
 little_world!(socket, "socket-plugin", "homeagent:plugin/sockets": crate::bindings::sockets);
 
 pub mod script {

@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use homeagent_types::ports::OwnAddress;
+use homeagent_types::ports::{OwnAddress, ServedPath, Speaks};
 use homeagent_types::stage::{FailurePolicy, Scope};
 use homeagent_types::{Descriptor, Effect, Offer, Offers, ToolDefinition};
 
 use tokio::sync::watch;
 
 use crate::grants::GrantTable;
-use crate::wants::{Listen, Want as _, WebSocketPath};
+use crate::wants::{Listen, PathWant, Want as _, holds, overlap};
 
 /// The registrations of all slots, and the snapshot that the agent works on.
 #[derive(Default)]
@@ -98,7 +98,7 @@ impl Registrations {
         let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         slots.get(slot).map_or(Ok(()), |registered| {
             let may = |capability: &str| capability == granted || registered.grants.allows(capability);
-            let asked = registered.grants.asked::<Listen>().map(listed);
+            let asked = registered.grants.asked::<Listen>().as_ref().map(listed);
             let paths =
                 if granted == Listen::CAPABILITY { asked.unwrap_or_default() } else { paths(&registered.grants) };
             check_names(&slots, slot, (&registered.descriptor, &paths), may)
@@ -120,13 +120,18 @@ impl Registrations {
         slots.iter().find(|(_, registered)| holds(registered)).map(|(slot, _)| slot.clone())
     }
 
-    /// The slot that serves this WebSocket path, the listener's name, and what there is to know of the path.
-    pub(crate) fn websocket(&self, path: &str) -> Option<(String, String, WebSocketPath)> {
+    /// Who serves what is asked for; the names of the settings are the plugin's own.
+    pub(crate) fn served(&self, asked: &str) -> Option<ServedPath> {
         let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         slots.iter().find_map(|(slot, registered)| {
-            let granted = registered.grants.granted::<Listen>()?.websocket;
-            let (listener, it) = granted.into_iter().find(|(_, it)| it.path == path)?;
-            registered.descriptor.listeners.contains(&listener).then(|| (slot.clone(), listener, it))
+            let listen = registered.grants.granted::<Listen>()?;
+            let found = served_paths(registered, &listen).find(|it| holds(it.path, asked))?;
+            let speaks = match listen.http.get(found.name).filter(|_| found.kind == "http") {
+                Some(route) => Speaks::Http { methods: route.methods.clone() },
+                None => Speaks::WebSocket { protocols: listen.websocket.get(found.name)?.protocols.clone() },
+            };
+            let (token, address) = (found.token.cloned(), found.address.cloned());
+            Some(ServedPath { plugin: slot.clone(), listener: found.name.to_owned(), speaks, token, address })
         })
     }
 
@@ -134,9 +139,8 @@ impl Registrations {
     pub(crate) fn own_addresses(&self) -> Vec<(String, String)> {
         let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         let of = |(slot, registered): (&String, &Registered)| {
-            let served = |listener: &String| registered.descriptor.listeners.contains(listener);
-            let paths = registered.grants.granted::<Listen>().map(|listen| listen.websocket).unwrap_or_default();
-            let settings = paths.into_iter().filter(|(listener, _)| served(listener)).filter_map(|(_, it)| it.address);
+            let listen = registered.grants.granted::<Listen>().unwrap_or_default();
+            let settings = served_paths(registered, &listen).filter_map(|it| it.address.cloned());
             settings.map(|setting| (slot.clone(), setting)).collect::<BTreeSet<_>>()
         };
         slots.iter().flat_map(of).collect()
@@ -221,13 +225,14 @@ fn check_names(
         let channel = channel.filter(|_| holds("output"));
         let listener = wanted.listeners.iter().find(|listener| has.listeners.contains(listener));
         let listener = listener.filter(|_| holds("listen"));
-        let path = self::paths(&registered.grants).into_iter().find(|path| paths.contains(path));
+        let taken = self::paths(&registered.grants);
+        let path = paths.iter().find(|path| taken.iter().any(|taken| overlap(taken, path)));
         let path = path.filter(|_| holds("listen"));
         let clash = tool
             .map(|tool| ("tool", &tool.name))
             .or_else(|| channel.map(|channel| ("channel", &channel.name)))
             .or_else(|| listener.map(|listener| ("listener", listener)))
-            .or_else(|| path.as_ref().map(|path| ("path", path)));
+            .or_else(|| path.map(|path| ("path", path)));
         if let Some((kind, name)) = clash {
             return Err(format!("the {kind} {name} is offered by {other} already, so {slot} can't offer it too"));
         }
@@ -237,11 +242,17 @@ fn check_names(
 
 /// The paths a plugin may serve.
 fn paths(grants: &GrantTable) -> Vec<String> {
-    grants.granted::<Listen>().map(listed).unwrap_or_default()
+    grants.granted::<Listen>().as_ref().map(listed).unwrap_or_default()
 }
 
-fn listed(listen: Listen) -> Vec<String> {
-    listen.websocket.into_values().map(|it| it.path).collect()
+fn listed(listen: &Listen) -> Vec<String> {
+    listen.paths().map(|it| it.path.to_owned()).collect()
+}
+
+/// The paths at which the plugin has said that it listens; routes are there by their being listed.
+fn served_paths<'a>(registered: &'a Registered, listen: &'a Listen) -> impl Iterator<Item = PathWant<'a>> {
+    let listeners = &registered.descriptor.listeners;
+    listen.paths().filter(|it| it.kind == "http" || listeners.iter().any(|listener| listener == it.name))
 }
 
 #[cfg(test)]
@@ -349,7 +360,7 @@ mod tests {
         board.ask(listen(), Author::Bundled);
         registrations.put("stranger", Arc::new(descriptor("stranger", "a", "b", "line")), stranger).expect("free");
         registrations.put("board", Arc::new(descriptor("board", "c", "d", "line")), board).expect("it was granted");
-        assert_eq!(registrations.websocket("/line").map(|(slot, ..)| slot).as_deref(), Some("board"));
+        assert_eq!(registrations.served("/line").map(|it| it.plugin).as_deref(), Some("board"));
         let clash = registrations.clash("stranger", "listen").expect_err("the board has it");
         assert!(clash.contains("line") && clash.contains("board"), "{clash}");
         let (_three, other) = grants("other");

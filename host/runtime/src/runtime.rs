@@ -3,6 +3,7 @@
 mod admin;
 mod folders;
 mod install;
+mod routes;
 mod trial;
 mod watch;
 
@@ -19,11 +20,12 @@ use homeagent_contract::Kind;
 use homeagent_network::Network;
 use homeagent_settings::{Grants, PluginData, Secrets, Settings, Spending};
 use homeagent_types::ports::{
-    Adapters, Connection, Haste, Listeners, Mind, Models, OwnAddress, PluginAdmin, PluginStatus, Plugins, WebSocketPath,
+    Adapters, Connection, Haste, Listeners, Mind, Models, OwnAddress, PluginAdmin, PluginStatus, Plugins, ServedPath,
 };
 use homeagent_types::stage::{Patch, StageContext};
 use homeagent_types::{
-    CallError, Cause, MediaSource, Meta, Offers, Output, OutputDelta, Principal, Receipt, ToolOutput,
+    CallError, Cause, MediaSource, Meta, Offers, Output, OutputDelta, Principal, Receipt, RouteRequest, RouteResponse,
+    ToolOutput,
 };
 use tokio::sync::{OwnedMutexGuard, broadcast, mpsc, oneshot};
 use wasmtime::component::Linker;
@@ -693,12 +695,15 @@ impl Plugins for Runtime {
 
 #[async_trait]
 impl Listeners for Runtime {
-    fn websocket(&self, path: &str) -> Option<WebSocketPath> {
-        let (plugin, listener, it) = self.inner.services.registrations.websocket(path)?;
-        let prefix = homeagent_settings::plugin_prefix(&plugin);
+    fn served(&self, path: &str) -> Option<ServedPath> {
+        let it = self.inner.services.registrations.served(path)?;
+        let prefix = homeagent_settings::plugin_prefix(&it.plugin);
         let whole = |key: Option<String>| key.map(|key| format!("{prefix}{key}"));
-        let (token, address) = (whole(it.token), whole(it.address));
-        Some(WebSocketPath { plugin, listener, token, protocols: it.protocols, address })
+        Some(ServedPath { token: whole(it.token), address: whole(it.address), ..it })
+    }
+
+    async fn answer(&self, plugin: &str, request: RouteRequest) -> Result<RouteResponse, CallError> {
+        self.inner.answer(plugin, request).await
     }
 
     fn own_addresses(&self) -> Vec<(String, String)> {

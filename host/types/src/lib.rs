@@ -13,6 +13,7 @@ pub mod plugin;
 pub mod ports;
 pub mod principal;
 pub mod process;
+pub mod route;
 pub mod stage;
 pub mod tool;
 pub mod trial;
@@ -24,6 +25,7 @@ pub use json::{JsonError, check_json};
 pub use plugin::{Descriptor, Offer, Offers};
 pub use principal::{Audience, Cause, Conversation, Peer, Principal, Role};
 pub use process::ProcessFigures;
+pub use route::{RouteContent, RouteRequest, RouteResponse};
 pub use tool::{Effect, ToolCall, ToolDefinition, ToolOutput};
 pub use trial::{RecordedAnswer, Recording};
 

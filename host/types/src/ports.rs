@@ -14,7 +14,8 @@ use crate::model::{
 };
 use crate::stage::{Patch, StageContext};
 use crate::{
-    Accepted, CallError, Cause, Offers, Output, OutputDelta, Principal, Receipt, Recording, Submission, ToolOutput,
+    Accepted, CallError, Cause, Offers, Output, OutputDelta, Principal, Receipt, Recording, RouteRequest,
+    RouteResponse, Submission, ToolOutput,
 };
 
 /// The live plugins, as the agent sees them. Implemented by the runtime.
@@ -168,20 +169,35 @@ pub trait Connection: Send + Sync {
     async fn closed(self: Box<Self>, reason: String);
 }
 
-/// A WebSocket path that a plugin serves.
+/// A path that a plugin serves.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WebSocketPath {
+pub struct ServedPath {
     /// The plugin.
     pub plugin: String,
-    /// The listener whose connections are made there.
+    /// The listener whose connections are made there, or the route's name.
     pub listener: String,
+    /// What is spoken there.
+    pub speaks: Speaks,
     /// The key of the secret that clients have to bring; while it is not set, as where there is none, only clients of this
     /// machine may connect.
     pub token: Option<String>,
-    /// Sub-protocols that the plugin speaks, the preferred first.
-    pub protocols: Vec<String>,
     /// The key of the setting that holds an address of its own, where it has one.
     pub address: Option<String>,
+}
+
+/// What is spoken at a path of a plugin's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Speaks {
+    /// WebSocket, with these sub-protocols, the preferred first.
+    WebSocket {
+        /// Their names.
+        protocols: Vec<String>,
+    },
+    /// HTTP.
+    Http {
+        /// The methods that are taken.
+        methods: Vec<String>,
+    },
 }
 
 /// What came of an address of a plugin's own.
@@ -199,8 +215,11 @@ pub struct OwnAddress {
 /// The listeners that slots asked the host to hold. Implemented by the runtime.
 #[async_trait]
 pub trait Listeners: Send + Sync {
-    /// Who serves this WebSocket path, if anybody does.
-    fn websocket(&self, path: &str) -> Option<WebSocketPath>;
+    /// Who serves this path, if anybody does.
+    fn served(&self, path: &str) -> Option<ServedPath>;
+
+    /// Has a plugin answer a request at a route of its own.
+    async fn answer(&self, plugin: &str, request: RouteRequest) -> Result<RouteResponse, CallError>;
 
     /// The plugins that may serve paths at addresses of their own, each with the key of the setting that holds one.
     fn own_addresses(&self) -> Vec<(String, String)>;

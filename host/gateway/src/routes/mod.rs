@@ -14,6 +14,7 @@ mod paths;
 mod plugins;
 mod questions;
 mod relay;
+mod requests;
 mod runs;
 mod settings;
 mod sources;

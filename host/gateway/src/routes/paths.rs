@@ -1,4 +1,4 @@
-//! Paths that plugins serve, at the daemon's own address: each is a WebSocket whose frames belong to the plugin.
+//! Paths that plugins serve: a WebSocket whose frames belong to the plugin, or a route whose requests it answers.
 
 use std::sync::Arc;
 
@@ -9,9 +9,9 @@ use axum::http::header::{SEC_WEBSOCKET_PROTOCOL, USER_AGENT};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use homeagent_types::Meta;
-use homeagent_types::ports::WebSocketPath;
+use homeagent_types::ports::{ServedPath, Speaks};
 
-use super::{relay, unknown};
+use super::{relay, requests, unknown};
 use crate::Problem;
 use crate::connections::{Connections, StreamKind};
 use crate::core::Shared;
@@ -26,11 +26,19 @@ const LONGEST_HEADER: usize = 256;
 pub(super) async fn serve(
     State(core): State<Shared>,
     Extension(connections): Extension<Arc<Connections>>,
-    path: Option<Extension<WebSocketPath>>,
+    path: Option<Extension<ServedPath>>,
     peer: Option<Extension<Peer>>,
     request: Request,
 ) -> Response {
     let Some(Extension(path)) = path else { return unknown(request).await.into_response() };
+    let protocols = match path.speaks.clone() {
+        Speaks::Http { methods } => {
+            let answered =
+                requests::answer(&core, &connections, path, &methods, peer.map(|Extension(peer)| peer), request);
+            return answered.await.unwrap_or_else(|problem| problem.into_response());
+        }
+        Speaks::WebSocket { protocols } => protocols,
+    };
     let (mut parts, _) = request.into_parts();
     let upgrade = WebSocketUpgrade::from_request_parts(&mut parts, &core).await;
     let opened = async {
@@ -39,7 +47,7 @@ pub(super) async fn serve(
                 .hint(format!("this path speaks WebSocket, to the plugin {}", path.plugin))
         })?;
         let open = connections.stream(StreamKind::Plugin)?;
-        let upgrade = upgrade.protocols(path.protocols.clone());
+        let upgrade = upgrade.protocols(protocols);
         let mut meta = told(&parts.headers);
         meta.push(("path".to_owned(), parts.uri.path().to_owned()));
         meta.extend(peer.map(|Extension(peer)| ("peer".to_owned(), peer.0.to_string())));

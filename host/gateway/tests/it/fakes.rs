@@ -20,11 +20,11 @@ use homeagent_types::model::{
 };
 use homeagent_types::ports::{
     AdapterSession, Adapters, CapabilityStatus, Connection, Frame, Haste, Listeners, OwnAddress, PluginAdmin,
-    PluginFolder, PluginFolders, PluginStatus, Removed, ToPeer, WebSocketPath,
+    PluginFolder, PluginFolders, PluginStatus, Removed, ServedPath, ToPeer,
 };
 use homeagent_types::{
-    CallError, Cause, Denial, Effect, Meta, Payload, Peer, Principal, Recording, Role, Shown, Submission,
-    ToolDefinition, ToolOutput,
+    CallError, Cause, Denial, Effect, Meta, Payload, Peer, Principal, Recording, Role, RouteRequest, RouteResponse,
+    Shown, Submission, ToolDefinition, ToolOutput,
 };
 use tokio::sync::{Notify, broadcast, mpsc, oneshot};
 
@@ -496,8 +496,12 @@ impl FakeListeners {
 
 #[async_trait]
 impl Listeners for FakeListeners {
-    fn websocket(&self, _path: &str) -> Option<WebSocketPath> {
+    fn served(&self, _path: &str) -> Option<ServedPath> {
         None
+    }
+
+    async fn answer(&self, plugin: &str, _: RouteRequest) -> Result<RouteResponse, CallError> {
+        Err(CallError::NotFound(format!("there is no plugin \"{plugin}\"")))
     }
 
     fn own_addresses(&self) -> Vec<(String, String)> {

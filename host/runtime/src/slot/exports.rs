@@ -6,6 +6,7 @@ use wasmtime::component::{Instance, InstancePre};
 use crate::bindings::channel::exports::homeagent::plugin::channel;
 use crate::bindings::event::exports::homeagent::plugin::event_handler;
 use crate::bindings::plugin::exports::homeagent::plugin::lifecycle;
+use crate::bindings::route::exports::homeagent::plugin::route_handler;
 use crate::bindings::snapshot::exports::homeagent::plugin::snapshot;
 use crate::bindings::socket::exports::homeagent::plugin::socket_handler;
 use crate::bindings::stage::exports::homeagent::plugin::stage_handler;
@@ -23,6 +24,7 @@ pub(crate) struct ExportIndices {
     channel: Option<channel::GuestIndices>,
     sockets: Option<socket_handler::GuestIndices>,
     timers: Option<timer_handler::GuestIndices>,
+    routes: Option<route_handler::GuestIndices>,
     snapshot: Option<snapshot::GuestIndices>,
 }
 
@@ -35,6 +37,7 @@ pub(crate) struct Exports {
     pub(crate) channel: Option<channel::Guest>,
     pub(crate) sockets: Option<socket_handler::Guest>,
     pub(crate) timers: Option<timer_handler::Guest>,
+    pub(crate) routes: Option<route_handler::Guest>,
     pub(crate) snapshot: Option<snapshot::Guest>,
 }
 
@@ -49,6 +52,7 @@ impl ExportIndices {
             channel: channel::GuestIndices::new(pre).ok(),
             sockets: socket_handler::GuestIndices::new(pre).ok(),
             timers: timer_handler::GuestIndices::new(pre).ok(),
+            routes: route_handler::GuestIndices::new(pre).ok(),
             snapshot: snapshot::GuestIndices::new(pre).ok(),
         })
     }
@@ -61,6 +65,7 @@ impl ExportIndices {
             events: self.events.as_ref().map(|it| it.load(&mut *store, instance)).transpose()?,
             channel: self.channel.as_ref().map(|it| it.load(&mut *store, instance)).transpose()?,
             sockets: self.sockets.as_ref().map(|it| it.load(&mut *store, instance)).transpose()?,
+            routes: self.routes.as_ref().map(|it| it.load(&mut *store, instance)).transpose()?,
             timers: self.timers.as_ref().map(|it| it.load(&mut *store, instance)).transpose()?,
             snapshot: self.snapshot.as_ref().map(|it| it.load(&mut *store, instance)).transpose()?,
         })
@@ -69,6 +74,11 @@ impl ExportIndices {
     /// Whether the component hands its state on and takes it over.
     pub(crate) fn has_snapshot(&self) -> bool {
         self.snapshot.is_some()
+    }
+
+    /// Whether the component is told of connections.
+    pub(crate) fn has_sockets(&self) -> bool {
+        self.sockets.is_some()
     }
 
     /// What the descriptor promises and the component does not export; in words, or nothing.

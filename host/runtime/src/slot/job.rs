@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use homeagent_types::ports::Frame;
 use homeagent_types::stage::{Patch, StageContext};
-use homeagent_types::{CallError, Cause, Effect, Media, MediaSource, Output, OutputDelta, Receipt, ToolOutput};
+use homeagent_types::{
+    CallError, Cause, Effect, Media, MediaSource, Output, OutputDelta, Receipt, RouteRequest, ToolOutput,
+};
 use tokio::sync::{Notify, oneshot};
 use wasmtime::AsContextMut;
 use wasmtime::component::{Accessor, AccessorTask, ComponentNamedList, Lift, Lower, TypedFunc};
@@ -17,6 +19,7 @@ use super::exports::Exports;
 use super::weight::Weigh;
 use crate::bindings::channel::exports::homeagent::plugin::channel;
 use crate::bindings::event::exports::homeagent::plugin::event_handler;
+use crate::bindings::route::exports::homeagent::plugin::route_handler;
 use crate::bindings::socket::exports::homeagent::plugin::socket_handler;
 use crate::bindings::stage::exports::homeagent::plugin::stage_handler;
 use crate::bindings::timer::exports::homeagent::plugin::timer_handler;
@@ -62,6 +65,7 @@ pub(crate) enum Work {
     Deliver { output: Box<Output>, cause: Cause, reply: Reply<Receipt> },
     Show { deltas: Vec<OutputDelta>, reply: Reply<()> },
     Event { event: Box<Event>, reply: Reply<()> },
+    Route { request: Box<RouteRequest>, cause: Cause, reply: Reply<route_handler::Response> },
     Timer { firing: Box<timer_handler::Firing>, cause: Cause, reply: Reply<()> },
     Open { connection: u64, reply: Reply<()> },
     Frames { connection: u64, frames: Vec<Frame>, reply: Reply<()> },
@@ -77,6 +81,7 @@ impl Work {
             Work::Deliver { .. } => "channel.deliver",
             Work::Show { .. } => "channel.show",
             Work::Event { .. } => "event-handler.on-event",
+            Work::Route { .. } => "route-handler.handle",
             Work::Timer { .. } => "timer-handler.on-timer",
             Work::Open { .. } => "socket-handler.on-open",
             Work::Frames { .. } => "socket-handler.on-frames",
@@ -90,13 +95,17 @@ impl Work {
         match self {
             Work::Deliver { .. } => false,
             Work::Tool { effect, .. } => *effect == Effect::Read,
+            Work::Route { request, .. } => ["GET", "HEAD", "OPTIONS"].contains(&request.method.as_str()),
             _ => true,
         }
     }
 
     fn cause_mut(&mut self) -> Option<&mut Cause> {
         match self {
-            Work::Tool { cause, .. } | Work::Deliver { cause, .. } | Work::Timer { cause, .. } => Some(cause),
+            Work::Tool { cause, .. }
+            | Work::Deliver { cause, .. }
+            | Work::Timer { cause, .. }
+            | Work::Route { cause, .. } => Some(cause),
             Work::Stage { context, .. } => Some(&mut context.cause),
             Work::Event { event, .. } => Some(&mut event.cause),
             _ => None,
@@ -109,6 +118,7 @@ impl Work {
             Work::Tool { reply, .. } => reply.is_closed(),
             Work::Stage { reply, .. } => reply.is_closed(),
             Work::Deliver { reply, .. } => reply.is_closed(),
+            Work::Route { reply, .. } => reply.is_closed(),
             Work::Show { reply, .. }
             | Work::Event { reply, .. }
             | Work::Timer { reply, .. }
@@ -124,6 +134,7 @@ impl Work {
             Work::Tool { reply, .. } => drop(reply.send(Err(error))),
             Work::Stage { reply, .. } => drop(reply.send(Err(error))),
             Work::Deliver { reply, .. } => drop(reply.send(Err(error))),
+            Work::Route { reply, .. } => drop(reply.send(Err(error))),
             Work::Show { reply, .. }
             | Work::Event { reply, .. }
             | Work::Timer { reply, .. }
@@ -240,6 +251,13 @@ impl JobTask {
             },
             Work::Event { event, reply } => match &exports.events {
                 Some(it) => call.acknowledge(reply, call.run(it.func_on_event(), (guest_event(*event),))).await,
+                None => call.missing(reply),
+            },
+            Work::Route { request, cause, reply } => match &exports.routes {
+                Some(it) => {
+                    let run = call.run(it.func_handle(), (guest_request(*request), cause.into()));
+                    call.answer(reply, run, Ok).await
+                }
                 None => call.missing(reply),
             },
             Work::Timer { firing, cause, reply } => match &exports.timers {
@@ -383,6 +401,11 @@ fn guest_event(event: Event) -> event_handler::Event {
         cause: event.cause.into(),
         meta: Vec::new(),
     }
+}
+
+fn guest_request(request: RouteRequest) -> route_handler::Request {
+    let RouteRequest { route, method, path, query, headers, body, meta } = request;
+    route_handler::Request { route, method, path, query, headers, body, meta }
 }
 
 /// A connection as a guest is told of it.

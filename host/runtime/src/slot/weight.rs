@@ -4,6 +4,7 @@ use homeagent_types::MediaSource;
 
 use super::job::Work;
 use crate::bindings::channel::exports::homeagent::plugin::channel;
+use crate::bindings::route::exports::homeagent::plugin::route_handler;
 use crate::bindings::stage::exports::homeagent::plugin::stage_handler;
 use crate::bindings::types;
 
@@ -47,6 +48,16 @@ impl Weigh for channel::Receipt {
     }
 }
 
+impl Weigh for route_handler::Response {
+    fn weight(&self) -> usize {
+        let content = match &self.content {
+            route_handler::Content::Bytes(bytes) => bytes.len(),
+            route_handler::Content::Events(meta) => meta_weight(meta),
+        };
+        content + meta_weight(&self.headers)
+    }
+}
+
 fn meta_weight(meta: &[(String, String)]) -> usize {
     meta.iter().map(|(key, value)| key.len() + value.len()).sum()
 }
@@ -65,6 +76,10 @@ impl Weigh for Work {
                 });
                 let structured = output.structured.as_ref().map_or(0, String::len);
                 output.text.len() + structured + media.sum::<usize>() + meta_weight(&output.meta)
+            }
+            Work::Route { request, .. } => {
+                let texts = [&request.path, &request.method].into_iter().chain(&request.query);
+                request.body.len() + meta_weight(&request.headers) + texts.map(String::len).sum::<usize>()
             }
             Work::Show { .. }
             | Work::Event { .. }

@@ -21,6 +21,85 @@ pub(crate) struct Listen {
     /// WebSocket paths, by the name of the listener whose connections they make.
     #[serde(default)]
     pub(crate) websocket: BTreeMap<String, WebSocketPath>,
+    /// HTTP routes, by the names under which their requests come.
+    #[serde(default)]
+    pub(crate) http: BTreeMap<String, HttpRoute>,
+}
+
+/// One HTTP route.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct HttpRoute {
+    /// Such as `/hooks/weather`; with `/*` at its end, everything below.
+    pub(crate) path: String,
+    /// As of a WebSocket path.
+    pub(crate) token: Option<String>,
+    /// As of a WebSocket path.
+    pub(crate) address: Option<String>,
+    /// The methods that are taken.
+    #[serde(default = "usual_methods")]
+    pub(crate) methods: Vec<String>,
+}
+
+/// The methods that a route can take.
+const METHODS: [&str; 7] = ["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"];
+
+fn usual_methods() -> Vec<String> {
+    ["GET", "HEAD", "POST"].map(str::to_owned).into()
+}
+
+/// What is behind a path, in whatever way it is spoken to.
+pub(crate) struct PathWant<'a> {
+    /// `websocket` or `http`.
+    pub(crate) kind: &'static str,
+    pub(crate) name: &'a str,
+    pub(crate) path: &'a str,
+    pub(crate) token: Option<&'a String>,
+    pub(crate) address: Option<&'a String>,
+}
+
+impl Listen {
+    /// All paths.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = PathWant<'_>> {
+        let sockets = self.websocket.iter().map(|(name, it)| PathWant {
+            kind: "websocket",
+            name,
+            path: &it.path,
+            token: it.token.as_ref(),
+            address: it.address.as_ref(),
+        });
+        let routes = self.http.iter().map(|(name, it)| PathWant {
+            kind: "http",
+            name,
+            path: &it.path,
+            token: it.token.as_ref(),
+            address: it.address.as_ref(),
+        });
+        sockets.chain(routes)
+    }
+}
+
+/// Whether a request's path is one that a route or a WebSocket path holds. What is below a path is there by its plain
+/// name alone: nothing empty, no dots that lead elsewhere, and nothing encoded that would be one of them.
+pub(crate) fn holds(path: &str, asked: &str) -> bool {
+    let Some(above) = path.strip_suffix("/*") else { return path == asked };
+    let Some(below) = asked.strip_prefix(above).and_then(|rest| rest.strip_prefix('/')) else { return false };
+    below.split('/').all(is_plain)
+}
+
+fn is_plain(segment: &str) -> bool {
+    let lower = segment.to_ascii_lowercase();
+    let is_hidden = ["%2e", "%2f", "%5c", "%00", "%25"].iter().any(|hidden| lower.contains(hidden));
+    !segment.is_empty() && segment != "." && segment != ".." && !segment.contains('\\') && !is_hidden
+}
+
+/// Whether some request would be at both paths.
+pub(crate) fn overlap(one: &str, other: &str) -> bool {
+    let below = |path: &str, of: &str| {
+        let above = of.strip_suffix("/*");
+        above.is_some_and(|above| path.strip_prefix(above).is_some_and(|rest| rest.starts_with('/')))
+    };
+    one == other || below(one, other) || below(other, one)
 }
 
 /// One WebSocket path.
@@ -43,15 +122,30 @@ impl Want for Listen {
     const CAPABILITY: &'static str = "listen";
 
     fn check(&self) -> Result<(), String> {
-        if self.websocket.len() > MOST_PATHS {
-            return Err(format!("it has {} paths; {MOST_PATHS} are the most", self.websocket.len()));
+        let count = self.paths().count();
+        if count > MOST_PATHS {
+            return Err(format!("it has {count} paths; {MOST_PATHS} are the most"));
         }
-        let mut seen = BTreeSet::new();
-        for (listener, WebSocketPath { path, protocols, .. }) in &self.websocket {
-            check_path(path).map_err(|reason| format!("websocket.{listener}: path = {path:?} {reason}"))?;
-            if !seen.insert(path) {
-                return Err(format!("websocket.{listener}: the path {path} has another listener already"));
+        let (mut seen, mut names) = (Vec::<&str>::new(), BTreeSet::new());
+        for PathWant { kind, name, path, .. } in self.paths() {
+            let exact = if kind == "http" { path.strip_suffix("/*").unwrap_or(path) } else { path };
+            check_path(exact).map_err(|reason| format!("{kind}.{name}: path = {path:?} {reason}"))?;
+            if seen.iter().any(|other| overlap(path, other)) {
+                return Err(format!("{kind}.{name}: the path {path} has another listener already"));
             }
+            seen.push(path);
+            if !names.insert(name) {
+                return Err(format!("{kind}.{name}: a listener has this name already"));
+            }
+        }
+        for (name, HttpRoute { methods, .. }) in &self.http {
+            let bad = methods.iter().find(|method| !METHODS.contains(&method.as_str()));
+            if bad.is_some() || methods.is_empty() {
+                let bad = bad.map_or_else(String::new, |bad| format!("{bad:?} is none; "));
+                return Err(format!("http.{name}: methods: {bad}there are {}", METHODS.join(", ")));
+            }
+        }
+        for (listener, WebSocketPath { protocols, .. }) in &self.websocket {
             let is_token = |text: &String| {
                 !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~+".contains(&byte))
             };
@@ -65,11 +159,13 @@ impl Want for Listen {
 
 /// A path that asks for a token has one, also where it was granted without: that lets fewer in.
 pub(super) fn keep_tokens(asked: &Details, both: &mut Details) {
-    let Some(Value::Object(paths)) = both.get_mut("websocket") else { return };
-    for (listener, path) in paths {
-        let token = asked.get("websocket").and_then(|all| all.get(listener)?.get("token"));
-        if let (Value::Object(path), Some(token)) = (path, token) {
-            path.entry("token").or_insert_with(|| token.clone());
+    for kind in ["websocket", "http"] {
+        let Some(Value::Object(paths)) = both.get_mut(kind) else { continue };
+        for (listener, path) in paths {
+            let token = asked.get(kind).and_then(|all| all.get(listener)?.get("token"));
+            if let (Value::Object(path), Some(token)) = (path, token) {
+                path.entry("token").or_insert_with(|| token.clone());
+            }
         }
     }
 }
@@ -119,11 +215,50 @@ mod tests {
             ("websocket.a = { path = \"/a\" }\nwebsocket.b = { path = \"/a\" }", "another listener"),
             ("websocket.a = { path = \"/a\", protocols = [\"a b\"] }", "sub-protocol"),
             ("websocket.a = { paht = \"/a\" }", "paht"),
+            ("websocket.a = { path = \"/a/*\" }", "single slashes"),
+            ("http.a = { path = \"/a/*/b\" }", "single slashes"),
+            ("http.a = { path = \"/*\" }", "begin with a slash"),
+            ("http.a = { path = \"/metrics/*\" }", "the daemon's own"),
+            ("http.a = { path = \"/a/*\" }\nwebsocket.b = { path = \"/a/b\" }", "another listener"),
+            ("http.a = { path = \"/a/*\" }\nhttp.b = { path = \"/a/b/*\" }", "another listener"),
+            ("http.a = { path = \"/a\" }\nwebsocket.a = { path = \"/b\" }", "this name"),
+            ("http.a = { path = \"/a\", methods = [\"CONNECT\"] }", "CONNECT"),
+            ("http.a = { path = \"/a\", methods = [] }", "there are"),
         ];
         for (text, words) in faults {
             let refused = checked(text).expect_err(text);
             assert!(refused.contains(words), "{text}: {refused}");
         }
         checked("websocket.a = { path = \"/apiary\" }").expect("it only begins alike");
+        checked("http.a = { path = \"/a\" }\nhttp.b = { path = \"/a/*\" }").expect("what is below is not it");
+    }
+
+    #[test]
+    fn what_is_below_a_route_is_there_by_its_plain_name_alone() {
+        for below in ["/a/b", "/a/b/c.txt", "/a/%E5%A4%A9"] {
+            assert!(holds("/a/*", below), "{below}");
+        }
+        let tricks = [
+            "/a",
+            "/a/",
+            "/ab",
+            "/a//b",
+            "/a/b/",
+            "/a/../api",
+            "/a/./b",
+            "/a/%2e%2e/b",
+            "/a/%2E./b",
+            "/a/b%2fc",
+            "/a/b%5Cc",
+            "/a/b\\c",
+            "/a/%252e%252e",
+            "/a/%00",
+            "/A/b",
+            "//a/b",
+        ];
+        for trick in tricks {
+            assert!(!holds("/a/*", trick), "{trick}");
+        }
+        assert!(holds("/a", "/a") && !holds("/a", "/a/") && !holds("/a", "/%61"));
     }
 }

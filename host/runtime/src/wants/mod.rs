@@ -23,7 +23,7 @@ use serde_json::Value;
 
 pub(crate) use self::connect::ConnectWant;
 pub(crate) use self::http::HttpWant;
-pub(crate) use self::listen::{Listen, WebSocketPath};
+pub(crate) use self::listen::{Listen, PathWant, holds, overlap};
 pub(crate) use self::narrowing::Details;
 pub(crate) use self::owners::OwnersLists;
 pub(crate) use self::private_network::PrivateNetworkWant;
@@ -115,15 +115,16 @@ fn check_doors(prefix: &str, wants: &BTreeMap<String, toml::Table>, settings: &[
     let Some(listen) = wants.get(Listen::CAPABILITY).and_then(|table| table.clone().try_into::<Listen>().ok()) else {
         return Ok(());
     };
-    for (listener, it) in &listen.websocket {
-        let named = [("token", &it.token, Kind::Secret, "secret"), ("address", &it.address, Kind::Text, "text")];
+    for it in listen.paths() {
+        let named = [("token", it.token, Kind::Secret, "secret"), ("address", it.address, Kind::Text, "text")];
         for (what, name, kind, kind_name) in named {
             let Some(name) = name else { continue };
             let key = format!("{prefix}{name}");
             if !settings.iter().any(|setting| setting.key == key && setting.kind == kind) {
                 return Err(format!(
-                    "[wants.listen]: websocket.{listener}: {what} = {name:?} has to be the name of a setting with the \
-                     type {kind_name}, [settings.{name}]"
+                    "[wants.listen]: {}.{}: {what} = {name:?} has to be the name of a setting with the type {kind_name}, \
+                     [settings.{name}]",
+                    it.kind, it.name
                 ));
             }
         }

@@ -127,7 +127,7 @@ async fn paths_are_served_by_whoever_was_granted_them_and_by_one_alone() {
     let house = house::empty();
     house.install("switchboard", "switchboard");
     house.runtime.load_all().await;
-    let path = |path: &str| house.runtime.websocket(path);
+    let path = |path: &str| house.runtime.served(path);
     assert_eq!(path("/switchboard/line"), None, "nothing was granted");
     house.grant_all().await;
     let served = path("/switchboard/line").expect("it was granted");
