@@ -11,6 +11,7 @@ pub mod lifting;
 pub mod adapter;
 pub mod bus;
 pub mod connect;
+pub mod errands;
 pub mod files;
 pub mod http;
 pub mod inputs;
@@ -53,7 +54,7 @@ pub use bindings::stage::exports::homeagent::plugin::stage_handler::{
     CallArguments, Datum, ModelAnswer, OutputText, Patch, Redirection, StageContext, StageData, ToolOutcome,
 };
 
-pub use bindings::timer::exports::homeagent::plugin::timer_handler::Firing;
+pub use bindings::timer::exports::homeagent::plugin::timer_handler::{Again, Firing};
 
 #[doc(hidden)]
 pub use homeagent_contract as contract;

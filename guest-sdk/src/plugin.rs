@@ -4,7 +4,7 @@ use crate::bindings::plugin::exports::homeagent::plugin::lifecycle;
 use crate::bindings::{channel, event, snapshot, socket, stage, timer, tool};
 use crate::sockets::{ConnectionId, Frame};
 use crate::{
-    Arguments, Cause, Connection, Delta, Descriptor, Error, Event, Firing, Output, Patch, Receipt, StageContext,
+    Again, Arguments, Cause, Connection, Delta, Descriptor, Error, Event, Firing, Output, Patch, Receipt, StageContext,
 };
 use crate::{ToolOutput, log};
 
@@ -88,8 +88,9 @@ pub trait Sockets: Plugin {
 /// A plugin that is told of its timers.
 #[allow(async_fn_in_trait, reason = "a component has one thread")]
 pub trait Timers: Plugin {
-    /// A timer fires. The firing is done when this returns; one that is lost in it comes once more, with the same id.
-    async fn on_timer(timer: Firing, cause: Cause);
+    /// A timer fires. The firing is done when this returns; with [`Again`] the timer is due at that time again. After an
+    /// error the firing comes again, with the same id; see `timer-handler` in the contract for how often.
+    async fn on_timer(timer: Firing, cause: Cause) -> Result<Option<Again>, Error>;
 }
 
 /// A plugin that keeps what it knows when its code is replaced.
@@ -147,8 +148,8 @@ impl<T: Events> event::exports::homeagent::plugin::event_handler::Guest for T {
 }
 
 impl<T: Timers> timer::exports::homeagent::plugin::timer_handler::Guest for T {
-    async fn on_timer(timer: Firing, cause: Cause) {
-        <T as Timers>::on_timer(timer, cause).await;
+    async fn on_timer(timer: Firing, cause: Cause) -> Result<Option<Again>, Error> {
+        <T as Timers>::on_timer(timer, cause).await
     }
 }
 

@@ -5,8 +5,14 @@ use std::path::{Path, PathBuf};
 fn main() {
     // Relative: a build script runs in its package's folder, and a binary kept from another checkout must not look there.
     let workspace = Path::new("../..");
-    let folders =
-        ["plugins/calc", "components/cli", "components/interpreter-lua", "components/openai", "components/rehearsal"];
+    let folders = [
+        "plugins/calc",
+        "components/cli",
+        "components/interpreter-lua",
+        "components/openai",
+        "components/rehearsal",
+        "plugins/timer",
+    ];
     let components = folders.map(|folder| {
         let folder = PathBuf::from(folder);
         let package = folder.file_name().expect("a folder has a name").to_string_lossy().into_owned();

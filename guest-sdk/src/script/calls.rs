@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Interpreter, Scripted, call_at_once, host_functions, incoming, loaded, outgoing, read};
 use crate::{
-    Arguments, Cause, Channel, Delta, Descriptor, Error, Event, Events, Firing, Output, Patch, Plugin, Receipt,
+    Again, Arguments, Cause, Channel, Delta, Descriptor, Error, Event, Events, Firing, Output, Patch, Plugin, Receipt,
     StageContext, Stages, Timers, ToolOutput, Tools, log,
 };
 
@@ -61,9 +61,11 @@ impl<I: Interpreter> Events for Scripted<I> {
 }
 
 impl<I: Interpreter> Timers for Scripted<I> {
-    async fn on_timer(timer: Firing, cause: Cause) {
+    async fn on_timer(timer: Firing, cause: Cause) -> Result<Option<Again>, Error> {
         let lent = host_functions::lend(cause);
+        // A script that fails has been told all the same.
         note(call::<I>("timer", outgoing::firing(&timer, lent.json())).await);
+        Ok(None)
     }
 }
 

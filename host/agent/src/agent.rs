@@ -170,7 +170,7 @@ impl Agent {
             source: "api".to_owned(),
             audience: ask.conversation.audience(),
             conversation: ask.conversation,
-            principal: ask.principal,
+            principal: Principal { attested: true, ..ask.principal },
             kind: "message".to_owned(),
             payload: ask.payload,
             media: ask.media,

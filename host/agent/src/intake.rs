@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use crate::commands::{self, Command};
 use crate::core::{self, Core};
-use crate::interrupt::is_urgent_timer;
+use crate::errands;
 use crate::lifecycle::{self, Phase};
 use crate::outputs::{self, Route};
 use crate::queue::Queued;
@@ -58,7 +58,7 @@ pub(crate) fn input(core: &Core, source: &str, attested: Option<Principal>, subm
         media: submission.media,
         reply_route: submission.reply_route,
         received_at: submission.received_at.unwrap_or_else(now),
-        meta: submission.meta,
+        meta: errands::without_marks(submission.meta),
     }
 }
 
@@ -71,12 +71,21 @@ pub(crate) fn principal(core: &Core, source: &str, submission: &Submission) -> P
         user: user.clone(),
         role: bound(core, source, user).unwrap_or(if itself { Role::Plugin } else { Role::Guest }),
         display_name: submission.display_name.clone(),
+        attested: false,
     }
 }
 
 /// The role that the owner gave somebody.
 fn bound(core: &Core, namespace: &str, user: &str) -> Option<Role> {
     core.bindings.role_of(namespace, user).and_then(|role| Role::parse(&role))
+}
+
+/// What somebody may do now who was known before: what the owner took from them meanwhile they do not get back.
+pub(crate) fn standing(core: &Core, who: &Principal) -> Role {
+    if who.attested {
+        return who.role;
+    }
+    who.role.min(bound(core, &who.namespace, &who.user).unwrap_or(Role::Guest))
 }
 
 /// Journals an input and queues it. Once this has begun it is finished even if the caller goes away. `attested`: the
@@ -152,7 +161,7 @@ async fn take(
         Ok(Acceptance::Accepted { .. }) => {}
     }
     let accepted = Accepted { input: input.id.clone(), duplicate: false };
-    let urgent = is_urgent_timer(&input) || (manner == Manner::Interrupts && input.principal.role == Role::Owner);
+    let urgent = errands::is_urgent(&input) || (manner == Manner::Interrupts && input.principal.role == Role::Owner);
     let item = Queued {
         patient: manner == Manner::Waits && patient(core, &input),
         urgent,
@@ -168,7 +177,8 @@ async fn take(
         core.tasks.spawn(Box::pin(async move { commands::run(&inner, item).await }));
         return Ok(accepted);
     }
-    let joins = manner == Manner::Interrupts && command.is_none();
+    // What begins with the call of a tool is a turn of its own.
+    let joins = manner == Manner::Interrupts && command.is_none() && errands::order(&item.input).is_none();
     let item = match core.turn_in(&conversation).filter(|_| joins) {
         Some(turn) => match turn.offer(item) {
             Ok(()) => return Ok(accepted),
@@ -206,10 +216,7 @@ pub(crate) async fn recovered(core: &Core, pending: Vec<PendingInput>) {
             }
         };
         if !attested {
-            // What the owner took from somebody meanwhile, they do not get back.
-            let speaker = &mut input.principal;
-            let now = bound(core, &speaker.namespace, &speaker.user).unwrap_or(Role::Guest);
-            speaker.role = speaker.role.min(now);
+            input.principal.role = standing(core, &input.principal);
         }
         if commands::of(&input).is_some() {
             let payload = json!({ INPUT_ID: input.id, "code": "stopped", "by": "the daemon's stop" });
@@ -220,7 +227,7 @@ pub(crate) async fn recovered(core: &Core, pending: Vec<PendingInput>) {
             }
             continue;
         }
-        let urgent = is_urgent_timer(&input);
+        let urgent = errands::is_urgent(&input);
         let item = Queued { input, watcher: None, permit: None, arrived: Instant::now(), patient: false, urgent };
         // The queue is open: the agent has not begun yet.
         let _ = core.queue().push(item);

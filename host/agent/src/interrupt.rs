@@ -10,6 +10,7 @@ use homeagent_types::{Conversation, Input, Principal, Role, Timestamp, now};
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
+use crate::errands;
 use crate::queue::Queued;
 use crate::sending::Reply;
 
@@ -64,12 +65,7 @@ struct Inner {
 
 /// Whether this input, as an interrupt, may cancel a model call of a turn in its own conversation.
 fn may_cancel(input: &Input) -> bool {
-    input.principal.role == Role::Owner || input.kind == "message" || is_urgent_timer(input)
-}
-
-/// Whether this is a timer that says it can't wait.
-pub(crate) fn is_urgent_timer(input: &Input) -> bool {
-    input.kind == "timer" && input.meta.iter().any(|(key, value)| key == "urgent" && value == "true")
+    input.principal.role == Role::Owner || input.kind == "message" || errands::is_urgent(input)
 }
 
 impl Control {

@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use homeagent_types::ports::Mind;
 use homeagent_types::{
-    Accepted, CallError, Cause, Conversation, Denial, Peer, Principal, Submission, ToolCall, ToolOutput,
+    Accepted, CallError, Cause, Conversation, Denial, Errand, Peer, Principal, Role, Submission, ToolCall, ToolOutput,
 };
 
 use crate::Agent;
 use crate::config::Limits;
+use crate::errands;
 use crate::intake::{self, Manner};
 use crate::interrupt::{Stop, may_stop};
 use crate::outputs::Route;
@@ -31,6 +32,7 @@ impl Agent {
         manner: Manner,
     ) -> Result<Accepted, CallError> {
         let platform_id = submission.platform_id.take();
+        let attested = attested.map(|who| Principal { attested: true, ..who });
         let known = attested.is_some();
         let input = intake::input(&self.core, source, attested, submission);
         intake::admit(&self.core, input, known, platform_id, None, manner).await
@@ -55,6 +57,17 @@ impl Mind for Agent {
         submission: Submission,
     ) -> Result<Accepted, CallError> {
         self.take(source, attested, submission, Manner::Interrupts).await
+    }
+
+    async fn errand(&self, source: &str, errand: Errand) -> Result<Accepted, CallError> {
+        let manner = if errand.interrupts { Manner::Interrupts } else { Manner::Waits };
+        let (input, claim) = errands::input(source, errand)?;
+        let attested = input.principal.attested;
+        intake::admit(&self.core, input, attested, Some(claim), None, manner).await
+    }
+
+    fn standing(&self, who: &Principal) -> Role {
+        intake::standing(&self.core, who)
     }
 
     async fn stop(&self, source: &str, attested: Option<Principal>, submission: Submission) -> Result<bool, CallError> {

@@ -9,6 +9,7 @@ use tokio::time::Instant;
 
 use crate::commands;
 use crate::config::Pace;
+use crate::errands;
 use crate::watch::Watcher;
 
 /// Messages that are answered together, at most.
@@ -81,12 +82,12 @@ struct Held {
 
 /// Who goes first: owners, due timers, members, guests, the agent's own tasks.
 fn class(input: &Input) -> u8 {
-    match (input.source.as_str(), input.kind.as_str(), input.principal.role) {
-        ("agent", ..) => 4,
-        (_, "timer", _) => 1,
-        (_, _, Role::Owner) => 0,
-        (_, _, Role::Member) => 2,
-        (_, _, Role::Guest | Role::Plugin) => 3,
+    match (input.source.as_str(), input.principal.role) {
+        ("agent", _) => 4,
+        _ if errands::is_errand(input) => 1,
+        (_, Role::Owner) => 0,
+        (_, Role::Member) => 2,
+        (_, Role::Guest | Role::Plugin) => 3,
     }
 }
 

@@ -9,8 +9,9 @@ use serde::Deserialize;
 use crate::{PackageError, wants};
 
 /// Every capability a package can ask for.
-pub const CAPABILITIES: [&str; 18] = [
+pub const CAPABILITIES: [&str; 19] = [
     "connect",
+    "errands",
     "events",
     "files",
     "http",

@@ -4,6 +4,7 @@
 
 mod arrears;
 mod commands;
+mod errands;
 mod fake;
 mod home;
 mod interrupts;
