@@ -25,6 +25,7 @@ mod refusals;
 mod secrets;
 mod signals;
 mod stages;
+mod timers;
 mod tools;
 mod turns;
 mod vendor;

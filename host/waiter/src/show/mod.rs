@@ -6,6 +6,7 @@ pub(crate) mod runs;
 pub(crate) mod settings;
 pub(crate) mod sources;
 pub(crate) mod status;
+pub(crate) mod timers;
 pub(crate) mod tools;
 
 use jiff::Timestamp;
