@@ -13,6 +13,7 @@ pub mod adapter;
 pub mod background;
 pub mod bus;
 pub mod connect;
+pub mod errands;
 pub mod files;
 pub mod http;
 pub mod inputs;
@@ -56,7 +57,7 @@ pub use bindings::stage::exports::homeagent::plugin::stage_handler::{
     CallArguments, Datum, ModelAnswer, OutputText, Patch, Redirection, StageContext, StageData, ToolOutcome,
 };
 
-pub use bindings::timer::exports::homeagent::plugin::timer_handler::Firing;
+pub use bindings::timer::exports::homeagent::plugin::timer_handler::{Again, Firing};
 
 #[doc(hidden)]
 pub use homeagent_contract as contract;

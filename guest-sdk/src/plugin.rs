@@ -5,7 +5,7 @@ use crate::bindings::{channel, event, route, snapshot, socket, stage, timer, too
 use crate::routes::{Request, Response};
 use crate::sockets::{ConnectionId, Frame};
 use crate::{
-    Arguments, Cause, Connection, Delta, Descriptor, Error, Event, Firing, Output, Patch, Receipt, StageContext,
+    Again, Arguments, Cause, Connection, Delta, Descriptor, Error, Event, Firing, Output, Patch, Receipt, StageContext,
 };
 use crate::{ToolOutput, log};
 
@@ -96,8 +96,9 @@ pub trait Routes: Plugin {
 /// A plugin that is told of its timers.
 #[allow(async_fn_in_trait, reason = "a component has one thread")]
 pub trait Timers: Plugin {
-    /// A timer fires. The firing is done when this returns; one that is lost in it comes once more, with the same id.
-    async fn on_timer(timer: Firing, cause: Cause);
+    /// A timer fires. The firing is done when this returns; with [`Again`] the timer is due at that time again. After an
+    /// error the firing comes again, with the same id; see `timer-handler` in the contract for how often.
+    async fn on_timer(timer: Firing, cause: Cause) -> Result<Option<Again>, Error>;
 }
 
 /// A plugin that keeps what it knows when its code is replaced.
@@ -155,8 +156,8 @@ impl<T: Events> event::exports::homeagent::plugin::event_handler::Guest for T {
 }
 
 impl<T: Timers> timer::exports::homeagent::plugin::timer_handler::Guest for T {
-    async fn on_timer(timer: Firing, cause: Cause) {
-        <T as Timers>::on_timer(timer, cause).await;
+    async fn on_timer(timer: Firing, cause: Cause) -> Result<Option<Again>, Error> {
+        <T as Timers>::on_timer(timer, cause).await
     }
 }
 

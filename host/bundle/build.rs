@@ -12,6 +12,7 @@ fn main() {
         "components/openai",
         "components/qq",
         "components/rehearsal",
+        "plugins/timer",
     ];
     let components = folders.map(|folder| {
         let folder = PathBuf::from(folder);

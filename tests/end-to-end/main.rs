@@ -29,6 +29,7 @@ mod scripts;
 mod secrets;
 mod signals;
 mod stages;
+mod timers;
 mod tools;
 mod turns;
 mod vendor;

@@ -6,8 +6,8 @@ use super::{Interpreter, Scripted, call_at_once, connections, host_functions, in
 use crate::routes::{Request, Response};
 use crate::sockets::{ConnectionId, Frame};
 use crate::{
-    Arguments, Cause, Channel, Connection, Delta, Descriptor, Error, Event, Events, Firing, Output, Patch, Plugin,
-    Receipt, Routes, Sockets, StageContext, Stages, Timers, ToolOutput, Tools, log,
+    Again, Arguments, Cause, Channel, Connection, Delta, Descriptor, Error, Event, Events, Firing, Output, Patch,
+    Plugin, Receipt, Routes, Sockets, StageContext, Stages, Timers, ToolOutput, Tools, log,
 };
 
 impl<I: Interpreter> Plugin for Scripted<I> {
@@ -63,9 +63,11 @@ impl<I: Interpreter> Events for Scripted<I> {
 }
 
 impl<I: Interpreter> Timers for Scripted<I> {
-    async fn on_timer(timer: Firing, cause: Cause) {
+    async fn on_timer(timer: Firing, cause: Cause) -> Result<Option<Again>, Error> {
         let lent = host_functions::lend(cause);
+        // A script that fails has been told all the same.
         note(call::<I>("timer", outgoing::firing(&timer, lent.json())).await);
+        Ok(None)
     }
 }
 

@@ -98,8 +98,13 @@ fn home() -> Home {
 
 /// A turn from the question to its result, which has to be the model's answer.
 async fn turn(agent: &Agent, conversation: &str) {
-    let owner =
-        Principal { namespace: "local".to_owned(), user: "me".to_owned(), role: Role::Owner, display_name: None };
+    let owner = Principal {
+        namespace: "local".to_owned(),
+        user: "me".to_owned(),
+        role: Role::Owner,
+        display_name: None,
+        attested: false,
+    };
     let question = Ask::text("今天晚上想吃什么？", Conversation::person("api", conversation), owner);
     let mut asked = agent.ask(question).await.expect("the question is taken");
     while let Some(event) = asked.events.recv().await {

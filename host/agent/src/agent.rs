@@ -174,7 +174,7 @@ impl Agent {
             source: "api".to_owned(),
             audience: ask.conversation.audience(),
             conversation: ask.conversation,
-            principal: ask.principal,
+            principal: Principal { attested: true, ..ask.principal },
             kind: "message".to_owned(),
             payload: ask.payload,
             media: ask.media,
@@ -182,7 +182,7 @@ impl Agent {
             received_at: now(),
             meta: Vec::new(),
         };
-        let accepted = intake::admit(&self.core, input, true, None, Some(watcher), Manner::Waits).await?;
+        let accepted = intake::admit(&self.core, input, None, Some(watcher), Manner::Waits).await?;
         Ok(Asked { input: accepted.input, events })
     }
 

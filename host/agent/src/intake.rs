@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use crate::commands::{self, Command};
 use crate::core::{self, Core};
-use crate::interrupt::is_urgent_timer;
+use crate::errands;
 use crate::lifecycle::{self, Phase};
 use crate::outputs::{self, Route};
 use crate::pairing::{self, Attempt, Verdict};
@@ -30,9 +30,6 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What one place in a queue is for; a larger input takes several.
 const PLACE_BYTES: usize = 64 << 10;
-
-/// The field in an accepted input's payload that says whether the host itself knew who spoke.
-const ATTESTED: &str = "attested";
 
 /// How often an input is taken again after a crash: it may be what the daemon dies of.
 const MOST_RETURNS: u32 = 2;
@@ -67,7 +64,7 @@ pub(crate) fn input(core: &Core, source: &str, attested: Option<Principal>, subm
         media: submission.media,
         reply_route: submission.reply_route,
         received_at: submission.received_at.unwrap_or_else(now),
-        meta: submission.meta,
+        meta: errands::without_marks(submission.meta),
     }
 }
 
@@ -78,15 +75,14 @@ pub(crate) fn principal(core: &Core, source: &str, submission: &Submission) -> P
         user: submission.user.clone(),
         role: role_now(&core.bindings, source, &submission.user),
         display_name: submission.display_name.clone(),
+        attested: false,
     }
 }
 
-/// Journals an input and queues it. Once this has begun it is finished even if the caller goes away. `attested`: the
-/// host itself knows who speaks, without a binding.
+/// Journals an input and queues it. Once this has begun it is finished even if the caller goes away.
 pub(crate) async fn admit(
     core: &Arc<Core>,
     mut input: Input,
-    attested: bool,
     platform_id: Option<String>,
     watcher: Option<Watcher>,
     manner: Manner,
@@ -97,8 +93,7 @@ pub(crate) async fn admit(
     let permit = place(core, &input).await?;
     // Before all else: what is a code is in nothing that is kept.
     let attempt = core.pairing.look(&mut input);
-    let mut payload = serde_json::to_value(&input).map_err(|error| CallError::Invalid(error.to_string()))?;
-    payload[ATTESTED] = json!(attested);
+    let payload = serde_json::to_value(&input).map_err(|error| CallError::Invalid(error.to_string()))?;
     let core = Arc::clone(core);
     let tasks = core.tasks.clone();
     let item = Queued {
@@ -108,7 +103,6 @@ pub(crate) async fn admit(
         permit: Some(permit),
         arrived: Instant::now(),
         alone: false,
-        attested,
         input,
     };
     let task = tasks.spawn(async move { take(&core, item, payload, platform_id, manner, attempt).await });
@@ -166,7 +160,7 @@ async fn take(
         Ok(Acceptance::Accepted { .. }) => {}
     }
     let accepted = Accepted { input: input.id.clone(), duplicate: false };
-    let verdict = attempt.map_or(Verdict::Pass, |attempt| core.pairing.judge(attempt, input, item.attested));
+    let verdict = attempt.map_or(Verdict::Pass, |attempt| core.pairing.judge(attempt, input));
     if verdict != Verdict::Pass {
         let inner = Arc::clone(core);
         core.tasks.spawn(Box::pin(async move { pairing::run(&inner, item, verdict).await }));
@@ -177,7 +171,7 @@ async fn take(
         core.tasks.spawn(Box::pin(async move { questions::answered(&inner, item, reading).await }));
         return Ok(accepted);
     }
-    item.urgent = is_urgent_timer(input) || (manner == Manner::Interrupts && input.principal.role == Role::Owner);
+    item.urgent = errands::is_urgent(input) || (manner == Manner::Interrupts && input.principal.role == Role::Owner);
     item.patient = manner == Manner::Waits && patient(core, input);
     item.arrived = Instant::now();
     let command = commands::of(&item.input);
@@ -187,7 +181,8 @@ async fn take(
         core.tasks.spawn(Box::pin(async move { commands::run(&inner, item).await }));
         return Ok(accepted);
     }
-    let joins = manner == Manner::Interrupts && command.is_none();
+    // What begins with the call of a tool is a turn of its own.
+    let joins = manner == Manner::Interrupts && command.is_none() && errands::order(&item.input).is_none();
     let item = match core.turn_in(&conversation).filter(|_| joins) {
         Some(turn) => match turn.offer(item) {
             Ok(()) => return Ok(accepted),
@@ -216,8 +211,7 @@ fn patient(core: &Core, input: &Input) -> bool {
 pub(crate) async fn recovered(core: &Arc<Core>, pending: Vec<PendingInput>) {
     for pending in pending {
         let returned = pending.returned;
-        let attested = pending.payload[ATTESTED] == true;
-        let Some((input, refusal)) = read_pending(core, pending, attested) else { continue };
+        let Some((input, refusal)) = read_pending(core, pending) else { continue };
         if commands::of(&input).is_some() || pairing::was_code(&input) {
             let payload = json!({ INPUT_ID: input.id, "code": "stopped", "by": "the daemon's stop" });
             if let Err(error) = core.journal.append(NewEvent { payload, ..refusal }).await {
@@ -229,25 +223,23 @@ pub(crate) async fn recovered(core: &Arc<Core>, pending: Vec<PendingInput>) {
             give_up(core, input, refusal, returned).await;
             continue;
         }
-        let urgent = is_urgent_timer(&input);
+        let urgent = errands::is_urgent(&input);
         let arrived = Instant::now();
         let alone = returned > 0;
-        let item = Queued { input, watcher: None, permit: None, arrived, patient: false, urgent, alone, attested };
+        let item = Queued { input, watcher: None, permit: None, arrived, patient: false, urgent, alone };
         // The queue is open: the agent has not begun yet.
         let _ = core.queue().push(item);
     }
 }
 
 /// An input that the journal kept, and the event, but for its details, that would refuse it.
-fn read_pending(core: &Core, pending: PendingInput, attested: bool) -> Option<(Input, NewEvent)> {
+fn read_pending(core: &Core, pending: PendingInput) -> Option<(Input, NewEvent)> {
     let mut input = serde_json::from_value::<Input>(pending.payload)
         .inspect_err(|error| {
             tracing::error!(input = pending.input_id, %error, "a waiting input in the journal can't be read");
         })
         .ok()?;
-    if !attested {
-        refresh(&core.bindings, &mut input.principal);
-    }
+    refresh(&core.bindings, &mut input);
     let refusal = NewEvent {
         session: pending.session,
         run: None,

@@ -13,8 +13,9 @@ use homeagent_types::{Conversation, Input, Principal, Role, Timestamp, now};
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
+use crate::errands;
 use crate::queue::Queued;
-use crate::rights::{refresh, role_now};
+use crate::rights::{refresh, standing};
 use crate::sending::Reply;
 
 /// What the model reads before the text of an interrupt.
@@ -90,8 +91,6 @@ impl Drop for Pause<'_> {
 struct Inner {
     /// The one with the least rights of all whose words are in the turn.
     principal: Principal,
-    /// The host itself knows that one, without a binding.
-    attested: bool,
     mail: VecDeque<Queued>,
     wants_cancel: bool,
     cancels: u32,
@@ -101,20 +100,14 @@ struct Inner {
 
 /// Whether this input, as an interrupt, may cancel a model call of a turn in its own conversation.
 fn may_cancel(input: &Input) -> bool {
-    input.principal.role == Role::Owner || input.kind == "message" || is_urgent_timer(input)
-}
-
-/// Whether this is a timer that says it can't wait.
-pub(crate) fn is_urgent_timer(input: &Input) -> bool {
-    input.kind == "timer" && input.meta.iter().any(|(key, value)| key == "urgent" && value == "true")
+    input.principal.role == Role::Owner || input.kind == "message" || errands::is_urgent(input)
 }
 
 impl Control {
     pub(crate) fn new(bindings: Bindings, first: &Queued) -> Self {
         let (conversation, principal) = (first.input.conversation.clone(), first.input.principal.clone());
-        let attested = first.attested;
         let mail = VecDeque::new();
-        let inner = Inner { principal, attested, mail, wants_cancel: false, cancels: 0, closed: false };
+        let inner = Inner { principal, mail, wants_cancel: false, cancels: 0, closed: false };
         Self {
             run: OnceLock::new(),
             reply: OnceLock::new(),
@@ -171,13 +164,10 @@ impl Control {
         let mut inner = self.inner();
         inner.wants_cancel = false;
         let first = inner.mail.front()?;
-        let (mut input, attested) = (first.input.clone(), first.attested);
-        if !attested {
-            refresh(&self.bindings, &mut input.principal);
-        }
+        let mut input = first.input.clone();
+        refresh(&self.bindings, &mut input);
         if input.principal.role < inner.principal.role {
             inner.principal = input.principal.clone();
-            inner.attested = attested;
         }
         Some(input)
     }
@@ -283,12 +273,8 @@ impl Control {
 
     /// With whose rights the turn runs: what the owner takes from somebody, their turn has no more.
     pub(crate) fn principal(&self) -> Principal {
-        let inner = self.inner();
-        let mut principal = inner.principal.clone();
-        if !inner.attested {
-            principal.role = principal.role.min(role_now(&self.bindings, &principal.namespace, &principal.user));
-        }
-        principal
+        let principal = self.inner().principal.clone();
+        Principal { role: standing(&self.bindings, &principal), ..principal }
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -313,7 +299,13 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let database = Database::open(folder.path().join("homeagent.db")).expect("it opens");
         let conversation = Conversation::person("cli", "me");
-        let principal = Principal { namespace: "cli".into(), user: "me".into(), role: Role::Owner, display_name: None };
+        let principal = Principal {
+            namespace: "cli".into(),
+            user: "me".into(),
+            role: Role::Owner,
+            display_name: None,
+            attested: true,
+        };
         let input = Input {
             id: "1".into(),
             source: "cli".into(),
@@ -335,7 +327,6 @@ mod tests {
             patient: false,
             urgent: false,
             alone: false,
-            attested: true,
         };
         let control = Control::new(Bindings::open(&database).expect("they open"), &first);
         (folder, control)

@@ -11,6 +11,7 @@ mod commands;
 mod config;
 mod core;
 mod ending;
+mod errands;
 mod intake;
 mod interrupt;
 mod lifecycle;

@@ -5,15 +5,17 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use homeagent_types::ports::Mind;
 use homeagent_types::{
-    Accepted, CallError, Cause, Conversation, Denial, Peer, Principal, Submission, ToolCall, ToolOutput,
+    Accepted, CallError, Cause, Conversation, Denial, Errand, Peer, Principal, Role, Submission, ToolCall, ToolOutput,
 };
 
 use crate::Agent;
 use crate::config::Limits;
+use crate::errands;
 use crate::intake::{self, Manner};
 use crate::interrupt::{Stop, may_stop};
 use crate::outputs::Route;
 use crate::record::Record;
+use crate::rights::standing;
 use crate::sending::Reply;
 use crate::stages::Stages;
 use crate::toolloop::Workshop;
@@ -31,9 +33,9 @@ impl Agent {
         manner: Manner,
     ) -> Result<Accepted, CallError> {
         let platform_id = submission.platform_id.take();
-        let known = attested.is_some();
+        let attested = attested.map(|who| Principal { attested: true, ..who });
         let input = intake::input(&self.core, source, attested, submission);
-        intake::admit(&self.core, input, known, platform_id, None, manner).await
+        intake::admit(&self.core, input, platform_id, None, manner).await
     }
 }
 
@@ -55,6 +57,16 @@ impl Mind for Agent {
         submission: Submission,
     ) -> Result<Accepted, CallError> {
         self.take(source, attested, submission, Manner::Interrupts).await
+    }
+
+    async fn errand(&self, source: &str, errand: Errand) -> Result<Accepted, CallError> {
+        let manner = if errand.interrupts { Manner::Interrupts } else { Manner::Waits };
+        let (input, claim) = errands::input(source, errand)?;
+        intake::admit(&self.core, input, Some(claim), None, manner).await
+    }
+
+    fn standing(&self, who: &Principal) -> Role {
+        standing(&self.core.bindings, who)
     }
 
     async fn stop(&self, source: &str, attested: Option<Principal>, submission: Submission) -> Result<bool, CallError> {

@@ -188,9 +188,10 @@ impl Pairing {
         Some(attempt)
     }
 
-    /// Judges what was found; a wrong code is counted. `attested`: the host itself knows who speaks.
-    pub(crate) fn judge(&self, attempt: Attempt, input: &Input, attested: bool) -> Verdict {
+    /// Judges what was found; a wrong code is counted.
+    pub(crate) fn judge(&self, attempt: Attempt, input: &Input) -> Verdict {
         let open = self.open_until().is_some();
+        let attested = input.principal.attested;
         let mut known = self.known();
         let Some(known) = known.as_mut() else { return Verdict::Pass };
         let private = matches!(input.conversation.peer, Peer::Person(_));

@@ -9,6 +9,7 @@ use tokio::time::Instant;
 
 use crate::commands;
 use crate::config::Pace;
+use crate::errands;
 use crate::rights::{FORWARDED, is_forwarded};
 use crate::watch::Watcher;
 
@@ -37,8 +38,6 @@ pub(crate) struct Queued {
     pub(crate) urgent: bool,
     /// Has a turn of its own: a crash gave it back, and if it is what the daemon died of, it takes no other along.
     pub(crate) alone: bool,
-    /// The host itself knows who speaks, without a binding.
-    pub(crate) attested: bool,
 }
 
 /// Inputs of one conversation that one turn takes.
@@ -86,12 +85,12 @@ struct Held {
 
 /// Who goes first: owners, due timers, members, guests, the agent's own tasks.
 fn class(input: &Input) -> u8 {
-    match (input.source.as_str(), input.kind.as_str(), input.principal.role) {
-        ("agent", ..) => 4,
-        (_, "timer", _) => 1,
-        (_, _, Role::Owner) => 0,
-        (_, _, Role::Member) => 2,
-        (_, _, Role::Guest | Role::Plugin) => 3,
+    match (input.source.as_str(), input.principal.role) {
+        ("agent", _) => 4,
+        _ if errands::is_errand(input) => 1,
+        (_, Role::Owner) => 0,
+        (_, Role::Member) => 2,
+        (_, Role::Guest | Role::Plugin) => 3,
     }
 }
 
@@ -257,7 +256,7 @@ fn merges(last: &Queued, next: &Queued, merge: Duration) -> bool {
         && a.principal.namespace == b.principal.namespace
         && a.principal.user == b.principal.user
         && a.principal.role == b.principal.role
-        && last.attested == next.attested
+        && a.principal.attested == b.principal.attested
         // Two terminals of one person each get their own answer; a channel that waits for more knows its ways.
         && (last.patient || a.reply_route == b.reply_route)
         // Platforms that tell seconds put what came within one at the same moment.

@@ -3,6 +3,8 @@
 use homeagent_settings::Bindings;
 use homeagent_types::{Input, Offers, Payload, Peer, Principal, Role};
 
+use crate::errands;
+
 /// The role of an account, for which nobody but the channel vouches. A plugin that names itself is a plugin.
 pub(crate) fn role_now(bindings: &Bindings, namespace: &str, user: &str) -> Role {
     let itself = user.is_empty() || user == namespace;
@@ -10,9 +12,20 @@ pub(crate) fn role_now(bindings: &Bindings, namespace: &str, user: &str) -> Role
     bound.unwrap_or(if itself { Role::Plugin } else { Role::Guest })
 }
 
-/// Gives somebody who waited the role they have now: what the owner gave or took meanwhile counts at once.
-pub(crate) fn refresh(bindings: &Bindings, principal: &mut Principal) {
-    principal.role = role_now(bindings, &principal.namespace, &principal.user);
+/// What somebody may do now who was known before: what the owner took from them meanwhile they do not have, and what they
+/// were given later they had not then.
+pub(crate) fn standing(bindings: &Bindings, who: &Principal) -> Role {
+    if who.attested { who.role } else { who.role.min(role_now(bindings, &who.namespace, &who.user)) }
+}
+
+/// Gives the speaker of an input that waited the role they have now: what the owner gave or took meanwhile counts at once.
+/// An errand keeps to the rights with which it was given.
+pub(crate) fn refresh(bindings: &Bindings, input: &mut Input) {
+    let who = &input.principal;
+    input.principal.role = match errands::is_errand(input) || who.attested {
+        true => standing(bindings, who),
+        false => role_now(bindings, &who.namespace, &who.user),
+    };
 }
 
 /// What the speaker of an input said in their own words. A channel that puts before them what is quoted says them apart,

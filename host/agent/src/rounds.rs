@@ -10,6 +10,7 @@ use homeagent_types::ports::ModelsFailure;
 use homeagent_types::stage::{ModelAnswer, Stage, StageData};
 use serde_json::json;
 
+use crate::errands::Order;
 use crate::policy::Policies;
 use crate::prompt;
 use crate::schema::canonical;
@@ -98,6 +99,25 @@ impl Turn {
             self.add(assistant(format!("{text}{UNFINISHED}")), json!({ "unfinished": true }));
         }
         Ok(self.last_words(text, false, Some(FinishReason::Length)))
+    }
+
+    /// Runs the tool that an errand begins with, as if the model had asked for it. Returns the answer where its result is
+    /// that.
+    pub(crate) async fn carry_out(&mut self, order: Order) -> Result<Option<Answer>, Ended> {
+        let calls = self.unique(vec![order.call]);
+        let said = Message::Assistant {
+            text: String::new(),
+            reasoning: String::new(),
+            tool_calls: calls.clone(),
+            opaque: Vec::new(),
+        };
+        self.add(said, json!({ "by": "timer" }));
+        self.last_result = None;
+        self.run_tools(&calls).await?;
+        self.result.tool_rounds += 1;
+        let Some(text) = self.last_result.take().filter(|_| order.as_it_is) else { return Ok(None) };
+        self.add(assistant(text.clone()), json!({ "by": "timer" }));
+        Ok(Some(Answer { text, finish: "stop" }))
     }
 
     fn may_go_on(&self) -> bool {
@@ -232,6 +252,7 @@ impl Turn {
     ) -> Option<String> {
         let (message, mut about) = outcome.message(asked, self.limits.result_bytes);
         about[FOREIGN] = json!(outcome.foreign || self.control.told_foreign());
+        self.last_result = Some(outcome.text(self.limits.result_bytes));
         self.add(message, about);
         *recorded += 1;
         self.systems.extend(outcome.systems);

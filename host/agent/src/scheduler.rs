@@ -75,8 +75,8 @@ impl Drop for Seat {
 }
 
 fn seat(core: &Arc<Core>, mut batch: Batch) {
-    for item in batch.items.iter_mut().filter(|item| !item.attested) {
-        refresh(&core.bindings, &mut item.input.principal);
+    for item in &mut batch.items {
+        refresh(&core.bindings, &mut item.input);
     }
     let Some(first) = batch.items.first() else {
         core.queue().done(&batch.conversation);

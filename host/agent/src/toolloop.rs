@@ -138,6 +138,14 @@ impl Outcome {
         }
     }
 
+    /// What it came to, for people.
+    pub(crate) fn text(&self, limit: usize) -> String {
+        match &self.result {
+            Ok(output) => cut(&output.for_model(), limit),
+            Err(failure) => cut(&failure.sentence(), limit),
+        }
+    }
+
     /// The message for the window, and what the journal keeps beside it.
     pub(crate) fn message(&self, asked: &ToolCall, limit: usize) -> (Message, Value) {
         let mut about = self.about.clone();

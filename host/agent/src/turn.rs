@@ -17,6 +17,7 @@ use tokio::time::Instant;
 
 use crate::config::Limits;
 use crate::core::{self, Core};
+use crate::errands;
 use crate::interrupt::{Control, MARK, Stop};
 use crate::outputs::{self, Route};
 use crate::prompt;
@@ -99,6 +100,8 @@ pub(crate) struct Turn {
     pub(crate) repeated: (String, u32),
     /// The window was halved once because a model found it too long.
     pub(crate) halved: bool,
+    /// What the last tool came to, for people.
+    pub(crate) last_result: Option<String>,
     /// What is known of the result so far.
     pub(crate) result: TurnResult,
 }
@@ -172,6 +175,7 @@ impl Turn {
             call_ids: HashSet::new(),
             repeated: (String::new(), 0),
             halved: false,
+            last_result: None,
             limits,
             record,
             input,
@@ -226,6 +230,11 @@ impl Turn {
         self.look_whose();
         let verdict = self.stage(Stage::PreAction, StageData::Ready(self.input.clone())).await?;
         proceed(verdict.ending)?;
+        if let Some(order) = errands::order(&self.input)
+            && let Some(answer) = self.carry_out(order).await?
+        {
+            return Ok(answer);
+        }
         loop {
             self.take_mail().await?;
             if let Some(answer) = self.round().await? {

@@ -157,6 +157,7 @@ impl Inner {
     async fn begin(&self) -> Result<Present, AgentError> {
         let Stores { settings, secrets, sources, bindings, grants, spending, data, journal, .. } = self.stores.clone();
         let runtime = Runtime::new(homeagent_runtime::Parts {
+            clock: Arc::new(homeagent_types::now),
             settings: settings.clone(),
             grants,
             secrets: secrets.clone(),

@@ -29,6 +29,7 @@ async fn runtime(folder: &TempDir) -> Runtime {
     let database = Database::open(folder.path().join("homeagent.db")).expect("a new database");
     let secrets = Secrets::open(&database, folder.path()).expect("new secrets");
     let parts = Parts {
+        clock: std::sync::Arc::new(homeagent_types::now),
         settings: Settings::open(&database, &secrets).expect("new settings"),
         grants: Grants::open(&database).expect("new grants"),
         secrets,
@@ -63,6 +64,7 @@ fn cause() -> Cause {
             user: "owner".to_owned(),
             role: Role::Owner,
             display_name: None,
+            attested: false,
         },
         audience: Audience::Agent,
         deadline_ms: 30_000,

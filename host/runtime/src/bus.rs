@@ -131,8 +131,13 @@ mod tests {
     }
 
     fn event(topic: &str) -> Event {
-        let principal =
-            Principal { namespace: "host".into(), user: "host".into(), role: Role::Plugin, display_name: None };
+        let principal = Principal {
+            namespace: "host".into(),
+            user: "host".into(),
+            role: Role::Plugin,
+            display_name: None,
+            attested: false,
+        };
         let cause = Cause {
             run: None,
             conversation: None,

@@ -39,3 +39,4 @@ pub use manifest::{CAPABILITIES, Code, Limits, Manifest, is_capability};
 pub use meters::describe as describe_metrics;
 pub use package::Bundled;
 pub use runtime::{Parts, Runtime};
+pub use timers::Clock;

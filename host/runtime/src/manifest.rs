@@ -10,8 +10,9 @@ use serde_json::Value;
 use crate::{PackageError, wants};
 
 /// Every capability a package can ask for.
-pub const CAPABILITIES: [&str; 18] = [
+pub const CAPABILITIES: [&str; 19] = [
     "connect",
+    "errands",
     "events",
     "files",
     "http",

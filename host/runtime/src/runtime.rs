@@ -49,7 +49,7 @@ use crate::slot::generation::{Seat, describe};
 use crate::slot::job::{Job, Work};
 use crate::slot::swap::SwapError;
 use crate::slot::{Control, Line, Slot, connection, supervisor};
-use crate::timers::TimerKeeper;
+use crate::timers::{Clock, TimerKeeper};
 use crate::{PackageError, RuntimeError};
 
 /// How often deadlines are looked at.
@@ -87,6 +87,8 @@ pub struct Parts {
     /// The program that compiles components, called as [`compile`](crate::compile) says; without one, or where it can't be
     /// started, this process does and keeps the memory that takes.
     pub compiler: Option<PathBuf>,
+    /// The time by which timers fall due: [`homeagent_types::now`], except in tests.
+    pub clock: Clock,
 }
 
 /// All plugins and adapters. Cheap to clone; when the last clone goes, so do the instances.
@@ -149,7 +151,7 @@ impl Runtime {
         let engine = ComponentEngine::new()?;
         let guests = GuestExecutor::new(engine.lane.threads())?;
         let host = tokio::runtime::Handle::current();
-        let timers = Arc::new(TimerKeeper::new(parts.data.timers.clone(), host.clone()));
+        let timers = Arc::new(TimerKeeper::new(parts.data.timers.clone(), host.clone(), parts.clock));
         let local = Local { data: parts.data, timers: Arc::clone(&timers), home: parts.home.clone(), host };
         let Parts { settings, grants, secrets, spending, network, .. } = parts;
         let services = Arc::new(Services::new(settings, grants, secrets, spending, network, local));
@@ -173,9 +175,16 @@ impl Runtime {
         tokio::spawn(watch(Arc::downgrade(&inner)));
         tokio::spawn(tell_of_settings(inner.services.settings.subscribe(), Arc::downgrade(&inner)));
         let told = Arc::downgrade(&inner);
-        tokio::spawn(timers.keep(move || told.upgrade().map(|inner| inner.told_of_timers())));
+        let knows = Arc::clone(&inner.services);
+        let lines = move || told.upgrade().map(|inner| inner.told_of_timers());
+        tokio::spawn(timers.keep(lines, move || knows.mind()));
         tokio::task::spawn_blocking(move || process::end_those_of(&parts.home));
         Ok(Self { inner })
+    }
+
+    /// Has the timers looked at now, as where the clock was set.
+    pub fn look_at_timers(&self) {
+        self.inner.services.local.timers.wake();
     }
 
     /// Gives plugins the agent to talk to.

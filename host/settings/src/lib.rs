@@ -21,7 +21,8 @@ pub use bindings::{Binding, BindingError, Bindings, ROLES};
 pub use database::{Database, DatabaseError};
 pub use grants::{Decision, Given, Grants};
 pub use plugin_data::{
-    Change, KeyError, KeyValues, MOST_KEYS, MOST_LISTED, PluginData, TimerError, TimerRow, TimerStore,
+    Change, FinishedFiring, KeyError, KeyValues, MOST_KEYS, MOST_LISTED, PluginData, TimerError, TimerRow, TimerStore,
+    Times,
 };
 pub use registry::{
     Applies, Changed, Declaration, DurationUnit, Entry, Fault, Import, ImportError, Kind, Settings, SettingsError,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Audience, Conversation, Meta, Peer, Principal, Timestamp};
+use crate::{Audience, Cause, Conversation, Meta, Peer, Principal, Timestamp};
 
 /// Where the bytes of a medium are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -100,6 +100,19 @@ pub struct Submission {
     pub received_at: Option<Timestamp>,
     /// Additions by name.
     pub meta: Meta,
+}
+
+/// What a timer has done for whoever set it: an input in their name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Errand {
+    /// The firing's, with the rights that whoever set the timer has now.
+    pub cause: Cause,
+    /// Where to, when not to the conversation in which the timer was set.
+    pub to: Option<Conversation>,
+    /// It does not wait for the turn that runs.
+    pub interrupts: bool,
+    /// What there is to do. The platform's id tells what this is the claim of; kind, peer and user are not looked at.
+    pub submission: Submission,
 }
 
 /// What became of an input.

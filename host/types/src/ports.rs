@@ -14,7 +14,7 @@ use crate::model::{
 };
 use crate::stage::{Patch, StageContext};
 use crate::{
-    Accepted, CallError, Cause, Offers, Output, OutputDelta, Principal, Receipt, Recording, RouteRequest,
+    Accepted, CallError, Cause, Errand, Offers, Output, OutputDelta, Principal, Receipt, Recording, Role, RouteRequest,
     RouteResponse, Submission, ToolOutput,
 };
 
@@ -62,6 +62,12 @@ pub trait Mind: Send + Sync {
         attested: Option<Principal>,
         submission: Submission,
     ) -> Result<Accepted, CallError>;
+
+    /// Queues an input in the name of whoever set a timer of `source`; returns when it is in the journal.
+    async fn errand(&self, source: &str, errand: Errand) -> Result<Accepted, CallError>;
+
+    /// What somebody may do now who was known before: at most what they might then.
+    fn standing(&self, who: &Principal) -> Role;
 
     /// Ends the turn that runs in the submission's conversation. False: none was running.
     async fn stop(&self, source: &str, attested: Option<Principal>, submission: Submission) -> Result<bool, CallError>;

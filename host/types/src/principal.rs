@@ -49,6 +49,9 @@ pub struct Principal {
     pub role: Role,
     /// A name for people to read.
     pub display_name: Option<String>,
+    /// The host itself knows that it is this one, so that the role stands without a binding.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub attested: bool,
 }
 
 impl fmt::Display for Principal {

@@ -55,6 +55,12 @@ pub enum Command {
         #[command(subcommand)]
         command: Option<Tools>,
     },
+    /// Look after the timers
+    Timers {
+        /// What to do [default: list]
+        #[command(subcommand)]
+        command: Option<Timers>,
+    },
     /// Look after the plugins
     Plugin {
         /// What to do [default: list]
@@ -127,6 +133,36 @@ pub enum Tools {
         #[arg(default_value = "{}")]
         arguments: String,
     },
+}
+
+/// About timers.
+#[derive(Debug, Subcommand)]
+pub enum Timers {
+    /// List the timers, with the times they are due next
+    List {
+        /// How many at most
+        #[arg(long, default_value_t = 100)]
+        limit: u32,
+        /// Go on behind this one
+        #[arg(long, value_name = "NAME")]
+        after: Option<String>,
+    },
+    /// Take a timer away
+    Cancel(NamedTimer),
+    /// Have a timer wait until it is resumed
+    Pause(NamedTimer),
+    /// Have a paused timer go on
+    Resume(NamedTimer),
+}
+
+/// Which timer is meant.
+#[derive(Debug, ClapArgs)]
+pub struct NamedTimer {
+    /// The timer
+    pub name: String,
+    /// The account whose timer it is, where that is a member's
+    #[arg(long, value_name = "ACCOUNT")]
+    pub of: Option<String>,
 }
 
 /// About plugins.

@@ -10,8 +10,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::args::{
-    Adapter, Agent, Args, Channel, Command, Key, Language, NewSource, Owner, Plugin, Questions, Runs, Settings, Source,
-    Tools,
+    Adapter, Agent, Args, Channel, Command, Key, Language, NamedTimer, NewSource, Owner, Plugin, Questions, Runs,
+    Settings, Source, Timers, Tools,
 };
 use crate::client::{Client, part, read};
 use crate::failure::Failure;
@@ -49,6 +49,7 @@ pub(crate) async fn run(args: Args) -> Result<u8, Failure> {
         }
         Command::Agent { command } => desk.agent(&command).await,
         Command::Tools { command } => desk.tools(command.unwrap_or(Tools::List)).await,
+        Command::Timers { command } => desk.timers(command.unwrap_or(Timers::List { limit: 100, after: None })).await,
         Command::Plugin { command } => desk.plugin(command.unwrap_or(Plugin::List)).await,
         Command::Source { command } => desk.source(command.unwrap_or(Source::List)).await,
         Command::Adapter { command: Adapter::Try { adapter, file, chunk } } => {
@@ -163,6 +164,32 @@ impl Desk {
                 let (text, failed) = show::tools::output(&answer)?;
                 self.answer(&answer, |_| Ok(text))?;
                 Ok(if failed { FAILED } else { 0 })
+            }
+        }
+    }
+
+    async fn timers(&self, command: Timers) -> Result<u8, Failure> {
+        let path = |timer: &NamedTimer, action: &str| {
+            let of = timer.of.as_deref().map_or_else(String::new, |of| format!("?of={}", part(of)));
+            format!("timers/{}{action}{of}", part(&timer.name))
+        };
+        match command {
+            Timers::List { limit, after } => {
+                let after = after.map_or_else(String::new, |after| format!("&after={}", part(&after)));
+                let answer = self.client.get(&format!("timers?limit={limit}{after}")).await?;
+                self.answer(&answer, show::timers::list)
+            }
+            Timers::Cancel(timer) => {
+                let answer = self.client.raw(Method::DELETE, &path(&timer, ""), "").await?;
+                self.answer(&answer, show::timers::cancelled)
+            }
+            Timers::Pause(timer) => {
+                let answer = self.client.post(&path(&timer, "/pause"), "").await?;
+                self.answer(&answer, show::timers::one)
+            }
+            Timers::Resume(timer) => {
+                let answer = self.client.post(&path(&timer, "/resume"), "").await?;
+                self.answer(&answer, show::timers::one)
             }
         }
     }

@@ -134,7 +134,13 @@ impl Home {
 }
 
 pub(crate) fn owner() -> Principal {
-    Principal { namespace: "local".to_owned(), user: "me".to_owned(), role: Role::Owner, display_name: None }
+    Principal {
+        namespace: "local".to_owned(),
+        user: "me".to_owned(),
+        role: Role::Owner,
+        display_name: None,
+        attested: false,
+    }
 }
 
 pub(crate) fn said(user: &str, text: &str) -> Submission {

@@ -5,9 +5,10 @@ use homeagent_journal::{EventKind, RunStatus};
 use homeagent_types::model::Message;
 use homeagent_types::ports::Mind;
 use homeagent_types::stage::{HandlerMode, Stage, StageData};
-use homeagent_types::{CallError, Effect, OutputKind, Payload, Peer, ToolOutput};
+use homeagent_types::{CallError, Effect, OutputKind, Payload, Peer, Role, ToolOutput};
 use tokio::sync::{Notify, mpsc};
 
+use crate::errands::errand;
 use crate::fake::{answer, call, stage, tool};
 use crate::home::{Home, finished, owner, said, soon};
 
@@ -110,11 +111,10 @@ async fn an_urgent_timer_cancels_and_a_plain_one_waits() {
     let home = Home::new().await;
     home.say("me", "go").await;
     let model = soon(home.models.next()).await;
-    let mut timer = said("clock", "the soup!");
-    timer.peer = Peer::Person("me".to_owned());
-    timer.kind = "timer".to_owned();
-    timer.meta = vec![("urgent".to_owned(), "true".to_owned())];
-    home.agent.interrupt("cli", None, timer).await.unwrap();
+    let mut timer = errand("me", Role::Member, "the soup!");
+    timer.interrupts = true;
+    timer.submission.meta = vec![("urgent".to_owned(), "true".to_owned())];
+    home.agent.errand("clock", timer).await.unwrap();
     soon(model.cancelled()).await;
     let model = soon(home.models.next()).await;
     assert_eq!(model.said().last().unwrap(), "[打断消息] [timer] the soup!");

@@ -6,6 +6,7 @@ mod arrears;
 mod asking;
 mod commands;
 mod crashes;
+mod errands;
 mod fake;
 mod home;
 mod interrupts;

@@ -3,9 +3,10 @@ use std::sync::Arc;
 use homeagent_journal::EventKind;
 use homeagent_settings::Settings;
 use homeagent_types::ports::Mind;
-use homeagent_types::{Accepted, CallError, OutputKind, Peer, now};
+use homeagent_types::{Accepted, CallError, OutputKind, Peer, Role, now};
 use tokio::sync::Barrier;
 
+use crate::errands::errand;
 use crate::fake::{FakePlugins, answer, channel};
 use crate::home::{Home, finished, said, soon};
 
@@ -103,14 +104,17 @@ async fn owners_go_first_then_timers_members_and_guests() {
     let model = soon(home.models.next()).await;
     home.say("stranger", "guest").await;
     home.say("ann", "member").await;
-    let mut timer = said("clock", "timer");
-    timer.kind = "timer".to_owned();
-    home.agent.submit("cli", None, timer).await.unwrap();
+    home.agent.errand("clock", errand("sleeper", Role::Guest, "timer")).await.unwrap();
+    // What a plugin calls a timer by itself is none.
+    let mut posed = said("visitor", "posed");
+    posed.kind = "timer".to_owned();
+    posed.meta = vec![("homeagent.errand".to_owned(), "x".to_owned()), ("urgent".to_owned(), "true".to_owned())];
+    home.agent.submit("cli", None, posed).await.unwrap();
     home.say("me", "owner").await;
     model.end(answer("ok"));
-    for wanted in ["owner", "[timer] timer", "member", "guest"] {
+    for wanted in ["owner", "[timer] timer", "member", "guest", "[timer] posed"] {
         let model = soon(home.models.next()).await;
-        assert_eq!(model.said(), [wanted]);
+        assert_eq!(model.said().last().unwrap(), wanted);
         model.end(answer("ok"));
     }
     soon(home.agent.shutdown()).await;

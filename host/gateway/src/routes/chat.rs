@@ -146,7 +146,7 @@ fn wants_stream(headers: &HeaderMap) -> bool {
 
 /// Whoever passed the guard is the owner, under the name of the conversation.
 pub(super) fn owner(namespace: &str, user: String) -> Principal {
-    Principal { namespace: namespace.to_owned(), user, role: Role::Owner, display_name: None }
+    Principal { namespace: namespace.to_owned(), user, role: Role::Owner, display_name: None, attested: true }
 }
 
 /// The name of a conversation, `owner` if none is given.

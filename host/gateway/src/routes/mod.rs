@@ -19,6 +19,7 @@ mod runs;
 mod settings;
 mod sources;
 mod status;
+mod timers;
 mod tools;
 
 use axum::Router;
@@ -66,6 +67,10 @@ fn operations() -> Vec<UtoipaMethodRouter<Shared>> {
         routes!(runs::list),
         routes!(runs::show),
         routes!(chat::cancel),
+        routes!(timers::list),
+        routes!(timers::cancel),
+        routes!(timers::pause),
+        routes!(timers::resume),
         routes!(tools::list),
         routes!(tools::call),
         routes!(plugins::list, plugins::install),

@@ -81,8 +81,16 @@ pub(crate) async fn call(
     if !args.starts_with('{') {
         return Err(Problem::invalid("the arguments have to be a JSON object, such as {\"name\": \"value\"}"));
     }
+    let cause = owners_cause();
+    let turns = Arc::clone(&core.live()?.turns);
+    let output = to_the_end("call", async move { turns.call_tool(&name, args, cause).await }).await?;
+    Ok(Json(Output::from(output)))
+}
+
+/// What the owner's calls over the API come from.
+pub(super) fn owners_cause() -> Cause {
     let conversation = Conversation::person("api", "owner");
-    let cause = Cause {
+    Cause {
         run: None,
         audience: conversation.audience(),
         conversation: Some(conversation),
@@ -91,10 +99,7 @@ pub(crate) async fn call(
         deadline_ms: 0,
         chain: Vec::new(),
         meta: Vec::new(),
-    };
-    let turns = Arc::clone(&core.live()?.turns);
-    let output = to_the_end("call", async move { turns.call_tool(&name, args, cause).await }).await?;
-    Ok(Json(Output::from(output)))
+    }
 }
 
 impl From<ToolOutput> for Output {

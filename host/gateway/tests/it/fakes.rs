@@ -192,6 +192,26 @@ impl Turns for FakeTurns {
                 attempt: "GET https://example.org".into(),
                 remedy: "waiter plugin grant shy http".into(),
             })),
+            "timer_list" => Ok(output(
+                r#"{"timers":[{"name":"tea","when":"0 9 * * *","next":"2026-12-01T09:00:00+08:00","paused":false,
+                    "urgent":false,"missed":"once","by":"cli:me","message":"drink \u001b[2Jtea"}],
+                    "total":1,"next":null,"time_zone":"Asia/Shanghai"}"#
+                    .into(),
+                false,
+            )),
+            "timer_pause" if args.contains("tea") => Ok(output(
+                r#"{"name":"tea","when":"0 9 * * *","next":null,"paused":true,"urgent":false,"missed":"once",
+                    "by":"cli:me","tool":"lamp","arguments":{"on":true},"report":true,"of":"cli:ann"}"#
+                    .into(),
+                false,
+            )),
+            "timer_resume" if args.contains("tea") => Ok(output(
+                r#"{"name":"tea","when":"0 9 * * *","next":"2026-12-01T09:00:00+08:00","paused":false,"urgent":true,
+                    "missed":"all","by":"cli:me","message":"drink tea","to":"qq:1"}"#
+                    .into(),
+                false,
+            )),
+            "timer_cancel" if args.contains("tea") => Ok(output(r#"{"cancelled":"tea"}"#.into(), false)),
             "slow" => Err(CallError::Timeout),
             "patient" => {
                 let [began, go_on, ended] = &self.patient;

@@ -60,6 +60,12 @@ impl From<types::Peer> for host::Peer {
     }
 }
 
+impl From<types::Conversation> for host::Conversation {
+    fn from(conversation: types::Conversation) -> Self {
+        Self { channel: conversation.channel, peer: conversation.peer.into() }
+    }
+}
+
 impl From<types::Media> for host::Media {
     fn from(media: types::Media) -> Self {
         host::Media {

@@ -1,6 +1,7 @@
 //! `inputs`: people's words on their way to the agent.
 
 use homeagent_types::{Accepted, CallError, MediaSource, Principal, Submission};
+use tokio::sync::OwnedSemaphorePermit;
 use wasmtime::component::Accessor;
 
 use crate::bindings::{inputs, types};
@@ -14,7 +15,7 @@ struct Handover {
     attested: Option<Principal>,
     submission: Submission,
     /// Its place among what the plugin has under way.
-    _room: tokio::sync::OwnedSemaphorePermit,
+    _room: OwnedSemaphorePermit,
 }
 
 fn check<T>(
@@ -25,12 +26,7 @@ fn check<T>(
     accessor.with(|mut access| {
         let state = access.get();
         state.may("input", attempt)?;
-        let submission = convert::submission(submission);
-        let size = weight(&submission);
-        if size > LARGEST_INPUT {
-            return Err(CallError::Invalid(format!("an input has at most {LARGEST_INPUT} bytes; this one has {size}")));
-        }
-        let room = state.slot.carry(size)?;
+        let (submission, room) = received(state, submission)?;
         let attested = match submission.connection {
             Some(connection) => state.slot.sockets.attested(connection),
             None => None,
@@ -38,6 +34,20 @@ fn check<T>(
         let slot = state.slot.name.clone();
         Ok(Handover { mind: state.services.mind()?, slot, attested, submission, _room: room })
     })
+}
+
+/// A guest's submission, and its place among what the plugin has under way.
+pub(super) fn received(
+    state: &InstanceState,
+    submission: inputs::Submission,
+) -> Result<(Submission, OwnedSemaphorePermit), CallError> {
+    let submission = convert::submission(submission);
+    let size = weight(&submission);
+    if size > LARGEST_INPUT {
+        return Err(CallError::Invalid(format!("an input has at most {LARGEST_INPUT} bytes; this one has {size}")));
+    }
+    let room = state.slot.carry(size)?;
+    Ok((submission, room))
 }
 
 /// The largest input, with its media, in bytes. Inputs are journaled whole and wait in memory.
@@ -55,7 +65,7 @@ fn weight(submission: &Submission) -> usize {
     submission.payload.text().len() + submission.user.len() + texts + media.sum::<usize>() + meta
 }
 
-fn accepted(accepted: Accepted) -> inputs::Accepted {
+pub(super) fn accepted(accepted: Accepted) -> inputs::Accepted {
     inputs::Accepted { input: accepted.input, duplicate: accepted.duplicate }
 }
 

@@ -3,6 +3,7 @@
 
 mod bus;
 mod connect;
+mod errands;
 mod files;
 mod http;
 mod inputs;
@@ -15,7 +16,7 @@ mod registry;
 mod secrets;
 mod settings;
 mod sockets;
-mod timers;
+pub(crate) mod timers;
 mod tools;
 
 use std::sync::Arc;
@@ -63,6 +64,7 @@ pub(crate) fn own_cause(slot: &SlotCore, deadline_ms: u64) -> Cause {
             user: slot.name.clone(),
             role: Role::Plugin,
             display_name: None,
+            attested: false,
         },
         audience: Audience::Agent,
         deadline_ms,

@@ -14,7 +14,7 @@ use wasmtime::component::GuestTaskId;
 
 use super::dialled::Dialled;
 use super::disk::DiskShare;
-use super::job::Verdict;
+use super::job::{ON_TIMER, Verdict};
 use super::sockets::Sockets;
 use crate::grants::GrantTable;
 use crate::meters::SlotMeters;
@@ -210,6 +210,13 @@ impl SlotCore {
         let left = entry.kill_at.saturating_duration_since(Instant::now()).as_millis();
         cause.deadline_ms = cause.deadline_ms.min(u64::try_from(left).unwrap_or(u64::MAX));
         Some(cause)
+    }
+
+    /// The same, where that call is a timer's firing.
+    pub(crate) fn believed_firing(&self, given: &[(String, String)]) -> Option<Cause> {
+        let job = given.iter().find(|(key, _)| key == CALL_KEY)?.1.parse().ok()?;
+        lock(&self.running).get(&job).filter(|running: &&Running| running.export == ON_TIMER)?;
+        self.believed(given)
     }
 
     /// How long the call has in which the guest does something, by the guest's tasks that are on the stack; nothing where it
@@ -452,7 +459,11 @@ mod tests {
         let grants = Grants::open(&database).expect("new grants");
         let data = PluginData::open(&database).expect("nothing is kept yet");
         let local = Local {
-            timers: Arc::new(TimerKeeper::new(data.timers.clone(), tokio::runtime::Handle::current())),
+            timers: Arc::new(TimerKeeper::new(
+                data.timers.clone(),
+                tokio::runtime::Handle::current(),
+                Arc::new(homeagent_types::now),
+            )),
             data,
             home: folder.path().to_owned(),
             host: tokio::runtime::Handle::current(),

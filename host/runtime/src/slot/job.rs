@@ -58,6 +58,12 @@ pub(crate) struct Fate {
 
 pub(crate) type Verdict = Arc<Fate>;
 
+/// The export that is told of timers, as it is named in errors.
+pub(crate) const ON_TIMER: &str = "timer-handler.on-timer";
+
+/// What a plugin says to a firing.
+pub(crate) type Handled = Result<Option<timer_handler::Again>, types::Error>;
+
 /// What is to be done.
 pub(crate) enum Work {
     Tool { name: String, effect: Effect, args: String, cause: Cause, reply: Reply<ToolOutput> },
@@ -66,7 +72,7 @@ pub(crate) enum Work {
     Show { deltas: Vec<OutputDelta>, reply: Reply<()> },
     Event { event: Box<Event>, reply: Reply<()> },
     Route { request: Box<RouteRequest>, cause: Cause, reply: Reply<route_handler::Response> },
-    Timer { firing: Box<timer_handler::Firing>, cause: Cause, reply: Reply<()> },
+    Timer { firing: Box<timer_handler::Firing>, cause: Cause, reply: Reply<Handled> },
     Open { connection: u64, reply: Reply<()> },
     Frames { connection: u64, frames: Vec<Frame>, reply: Reply<()> },
     Closed { connection: u64, reason: String, reply: Reply<()> },
@@ -82,7 +88,7 @@ impl Work {
             Work::Show { .. } => "channel.show",
             Work::Event { .. } => "event-handler.on-event",
             Work::Route { .. } => "route-handler.handle",
-            Work::Timer { .. } => "timer-handler.on-timer",
+            Work::Timer { .. } => ON_TIMER,
             Work::Open { .. } => "socket-handler.on-open",
             Work::Frames { .. } => "socket-handler.on-frames",
             Work::Closed { .. } => "socket-handler.on-close",
@@ -119,9 +125,9 @@ impl Work {
             Work::Stage { reply, .. } => reply.is_closed(),
             Work::Deliver { reply, .. } => reply.is_closed(),
             Work::Route { reply, .. } => reply.is_closed(),
+            Work::Timer { reply, .. } => reply.is_closed(),
             Work::Show { reply, .. }
             | Work::Event { reply, .. }
-            | Work::Timer { reply, .. }
             | Work::Open { reply, .. }
             | Work::Frames { reply, .. }
             | Work::Closed { reply, .. } => reply.is_closed(),
@@ -135,9 +141,9 @@ impl Work {
             Work::Stage { reply, .. } => drop(reply.send(Err(error))),
             Work::Deliver { reply, .. } => drop(reply.send(Err(error))),
             Work::Route { reply, .. } => drop(reply.send(Err(error))),
+            Work::Timer { reply, .. } => drop(reply.send(Err(error))),
             Work::Show { reply, .. }
             | Work::Event { reply, .. }
-            | Work::Timer { reply, .. }
             | Work::Open { reply, .. }
             | Work::Frames { reply, .. }
             | Work::Closed { reply, .. } => drop(reply.send(Err(error))),
@@ -261,7 +267,10 @@ impl JobTask {
                 None => call.missing(reply),
             },
             Work::Timer { firing, cause, reply } => match &exports.timers {
-                Some(it) => call.acknowledge(reply, call.run(it.func_on_timer(), (*firing, cause.into()))).await,
+                Some(it) => {
+                    let (handled,) = call.run(it.func_on_timer(), (*firing, cause.into())).await?;
+                    answer(reply, Ok(handled))
+                }
                 None => call.missing(reply),
             },
             Work::Open { connection, reply } => match (&exports.sockets, slot.sockets.tell(connection, generation)) {

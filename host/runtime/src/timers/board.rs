@@ -9,12 +9,16 @@ use homeagent_types::Timestamp;
 /// How long a plugin whose firing failed is left alone.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// What the task that keeps the timers knows. A copy of what is on the disk, changed after it.
+/// A clock that is put back by more than this, in milliseconds, has calendars looked at anew.
+const SETBACK: u64 = 60_000;
+
+/// What the task that keeps the timers knows. A copy of what is on the disk.
 #[derive(Default)]
 pub(super) struct Board {
     timers: HashMap<i64, TimerRow>,
     by_name: HashMap<(String, String), i64>,
-    by_due: BTreeSet<(Timestamp, i64)>,
+    /// Of each plugin, so that the many of one that can't be told hold up no other's.
+    by_due: HashMap<String, BTreeSet<(Timestamp, i64)>>,
     /// Plugins that a firing is under way to: one for each at a time.
     firing: HashSet<String>,
     /// Plugins that are left alone until then.
@@ -29,15 +33,17 @@ pub(super) struct Due {
     pub(super) timer: TimerRow,
     /// Intervals that have passed since, beside the one that is told.
     pub(super) missed: u64,
+    /// What the clock said.
+    pub(super) now: Timestamp,
 }
 
 impl Due {
     fn new(timer: TimerRow, now: Timestamp) -> Self {
         let late = now.saturating_sub(timer.due);
-        Self { missed: timer.every.map_or(0, |every| late / every.max(1)), timer }
+        Self { missed: timer.every.map_or(0, |every| late / every.max(1)), timer, now }
     }
 
-    /// When it is due again, if it is.
+    /// When it is due again by its interval, if it has one.
     pub(super) fn next(&self) -> Option<Timestamp> {
         let intervals = self.missed.saturating_add(1);
         self.timer.every.map(|every| self.timer.due.saturating_add(every.saturating_mul(intervals)))
@@ -59,15 +65,19 @@ impl Board {
     pub(super) fn put(&mut self, timer: TimerRow) {
         self.remove(&timer.plugin, &timer.name);
         self.by_name.insert((timer.plugin.clone(), timer.name.clone()), timer.id);
-        self.by_due.insert((timer.due, timer.id));
+        self.by_due.entry(timer.plugin.clone()).or_default().insert((timer.due, timer.id));
         self.timers.insert(timer.id, timer);
     }
 
     pub(super) fn remove(&mut self, plugin: &str, name: &str) {
         if let Some(id) = self.by_name.remove(&(plugin.to_owned(), name.to_owned()))
             && let Some(timer) = self.timers.remove(&id)
+            && let Some(due) = self.by_due.get_mut(plugin)
         {
-            self.by_due.remove(&(timer.due, id));
+            due.remove(&(timer.due, id));
+            if due.is_empty() {
+                self.by_due.remove(plugin);
+            }
         }
     }
 
@@ -81,9 +91,16 @@ impl Board {
         self.paused.retain(|of, _| !own(of));
     }
 
+    /// A plugin's timer.
+    pub(super) fn get(&self, plugin: &str, name: &str) -> Option<&TimerRow> {
+        let id = self.by_name.get(&(plugin.to_owned(), name.to_owned()))?;
+        self.timers.get(id)
+    }
+
     /// A plugin's timers, by name.
     pub(super) fn of(&self, plugin: &str) -> Vec<TimerRow> {
-        let mut own: Vec<_> = self.timers.values().filter(|timer| timer.plugin == plugin).cloned().collect();
+        let own = self.by_due.get(plugin).into_iter().flatten();
+        let mut own: Vec<_> = own.filter_map(|(_, id)| self.timers.get(id)).cloned().collect();
         own.sort_by(|a, b| a.name.cmp(&b.name));
         own
     }
@@ -94,22 +111,32 @@ impl Board {
         let monotonic = Instant::now();
         self.paused.retain(|_, until| *until > monotonic);
         let mut taken = Vec::new();
-        for (_, id) in self.by_due.range(..=(now, i64::MAX)) {
-            let Some(timer) = self.timers.get(id) else { continue };
-            let plugin = &timer.plugin;
-            if ready.contains(plugin) && !self.paused.contains_key(plugin) && !self.firing.contains(plugin) {
-                self.firing.insert(plugin.clone());
+        for plugin in ready.iter().filter(|plugin| self.is_free(plugin)) {
+            let first = self.by_due.get(plugin).and_then(BTreeSet::first).filter(|(due, _)| *due <= now);
+            if let Some(timer) = first.and_then(|(_, id)| self.timers.get(id)) {
                 taken.push(Due::new(timer.clone(), now));
             }
         }
+        self.firing.extend(taken.iter().map(|due| due.timer.plugin.clone()));
+        taken.sort_by_key(|due| (due.timer.due, due.timer.id));
         taken
     }
 
-    /// Of a clock that was put back, an interval waits no longer than it is.
+    /// Whether a plugin may be told of a firing now.
+    fn is_free(&self, plugin: &str) -> bool {
+        !self.firing.contains(plugin) && !self.paused.contains_key(plugin)
+    }
+
+    /// Of a clock that was put back, an interval waits no longer than it is, and a calendar is looked at anew.
     fn look_at_clock(&mut self, now: Timestamp) {
         if now < self.seen {
+            let set_back = self.seen - now > SETBACK;
             let late = self.timers.values().filter_map(|timer| {
-                let latest = now.saturating_add(timer.every?);
+                let latest = match timer.every {
+                    Some(every) => now.saturating_add(every),
+                    None if timer.calendar && set_back => now,
+                    None => return None,
+                };
                 (timer.due > latest).then(|| TimerRow { due: latest, ..timer.clone() })
             });
             for timer in late.collect::<Vec<_>>() {
@@ -119,20 +146,24 @@ impl Board {
         self.seen = now;
     }
 
-    /// How long nothing more is due.
-    pub(super) fn quiet(&self, now: Timestamp) -> Option<Duration> {
-        let next = self.by_due.range((now.saturating_add(1), i64::MIN)..).next();
-        let next = next.map(|(due, _)| Duration::from_millis(due - now));
+    /// How long nothing more is due of the plugins that can be told, unless something changes.
+    pub(super) fn quiet(&self, now: Timestamp, ready: &HashSet<String>) -> Option<Duration> {
+        let free = ready.iter().filter(|plugin| self.is_free(plugin));
+        let next = free.filter_map(|plugin| self.by_due.get(plugin)?.first());
+        let next = next.map(|(due, _)| Duration::from_millis(due.saturating_sub(now))).min();
         let paused = self.paused.values().map(|until| until.saturating_duration_since(Instant::now()));
         paused.chain(next).min()
     }
 
     /// A firing is over: the timer, where it is still the same one, is due again or gone.
-    pub(super) fn finish(&mut self, due: &Due) {
+    pub(super) fn finish(&mut self, due: &Due, next: Option<Timestamp>, payload: Option<String>) {
         self.firing.remove(&due.timer.plugin);
         let Some(timer) = self.timers.get(&due.timer.id).cloned() else { return };
-        match due.next() {
-            Some(next) => self.put(TimerRow { due: next, attempts: 0, ..timer }),
+        match next {
+            Some(next) => {
+                let payload = payload.unwrap_or_else(|| timer.payload.clone());
+                self.put(TimerRow { due: next, attempts: 0, payload, ..timer });
+            }
             None => self.remove(&timer.plugin, &timer.name),
         }
     }
@@ -153,7 +184,17 @@ mod tests {
 
     fn timer(id: i64, plugin: &str, due: Timestamp, every: Option<u64>) -> TimerRow {
         let (plugin, name) = (plugin.to_owned(), format!("t{id}"));
-        TimerRow { id, plugin, name, due, every, payload: "null".to_owned(), attempts: 0 }
+        TimerRow {
+            id,
+            plugin,
+            name,
+            due,
+            every,
+            calendar: false,
+            payload: "null".to_owned(),
+            creator: None,
+            attempts: 0,
+        }
     }
 
     fn names(due: &[Due]) -> Vec<i64> {
@@ -175,7 +216,7 @@ mod tests {
         let due = board.take_due(20, &ready(&["a", "b"]));
         assert_eq!(names(&due), [2, 3]);
         assert_eq!(names(&board.take_due(20, &ready(&["a", "b"]))), [0; 0]);
-        board.finish(&due[0]);
+        board.finish(&due[0], due[0].next(), None);
         assert_eq!(names(&board.take_due(20, &ready(&["a", "b"]))), [1]);
         assert_eq!(board.of("c").len(), 1, "it waits for its plugin");
     }
@@ -185,9 +226,9 @@ mod tests {
         let mut board = Board::new(vec![timer(1, "a", 10, Some(10))]);
         let due = board.take_due(47, &ready(&["a"]));
         assert_eq!((due[0].missed, due[0].next(), due[0].id().as_str()), (3, Some(50), "1-10"));
-        board.finish(&due[0]);
+        board.finish(&due[0], due[0].next(), None);
         assert_eq!(names(&board.take_due(49, &ready(&["a"]))), [0; 0]);
-        assert_eq!(board.quiet(49), Some(Duration::from_millis(1)));
+        assert_eq!(board.quiet(49, &ready(&["a"])), Some(Duration::from_millis(1)));
         assert_eq!(board.take_due(50, &ready(&["a"]))[0].missed, 0);
     }
 
@@ -204,7 +245,7 @@ mod tests {
         let mut board = Board::new(vec![timer(1, "a", 10, None)]);
         let due = board.take_due(10, &ready(&["a"]));
         board.put(TimerRow { id: 2, due: 30, ..timer(1, "a", 10, None) });
-        board.finish(&due[0]);
+        board.finish(&due[0], due[0].next(), None);
         assert_eq!(names(&board.take_due(30, &ready(&["a"]))), [2]);
     }
 
@@ -214,7 +255,29 @@ mod tests {
         let due = board.take_due(10, &ready(&["a", "b"]));
         board.postpone(&due[0], 1);
         assert_eq!(names(&board.take_due(20, &ready(&["a", "b"]))), [2]);
-        assert!(board.quiet(20).is_some_and(|quiet| quiet <= PAUSE));
+        assert!(board.quiet(20, &ready(&["a"])).is_some_and(|quiet| quiet <= PAUSE));
         assert_eq!(board.of("a")[0].attempts, 1);
+    }
+
+    #[test]
+    fn a_calendar_is_looked_at_anew_when_the_clock_was_put_back_by_more_than_a_minute() {
+        let calendar = TimerRow { calendar: true, ..timer(1, "a", 9_000_000, None) };
+        let mut board = Board::new(vec![calendar, timer(2, "b", 9_000_000, None)]);
+        let both = ready(&["a", "b"]);
+        assert_eq!(board.take_due(8_000_000, &both), []);
+        assert_eq!(board.take_due(7_950_000, &both), [], "a minute is no matter");
+        let due = board.take_due(7_000_000, &both);
+        assert_eq!((names(&due), due[0].now), (vec![1], 7_000_000));
+        board.finish(&due[0], Some(7_500_000), Some("1".to_owned()));
+        assert_eq!(board.of("a")[0].payload, "1");
+        assert_eq!(names(&board.take_due(7_500_000, &both)), [1]);
+    }
+
+    #[test]
+    fn ten_thousand_that_wait_for_their_plugin_hold_up_no_other() {
+        let waiting = (0..10_000).map(|id| timer(id, "a", 10, None));
+        let mut board = Board::new(waiting.chain([timer(20_000, "b", 11, None)]).collect());
+        assert_eq!(names(&board.take_due(11, &ready(&["b"]))), [20_000]);
+        assert_eq!(board.quiet(11, &ready(&["b"])), None);
     }
 }

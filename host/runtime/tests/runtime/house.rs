@@ -1,16 +1,16 @@
 //! A runtime in a folder of its own.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use homeagent_network::Network;
-use homeagent_runtime::{Bundled, Parts, Runtime};
+use homeagent_runtime::{Bundled, Clock, Parts, Runtime};
 use homeagent_settings::{Database, Grants, PluginData, Secrets, Settings, Spending};
 use homeagent_types::ports::{Mind, PluginAdmin, PluginStatus, Plugins};
-use homeagent_types::{Accepted, Audience, CallError, Cause, Principal, Role, Submission, ToolOutput};
+use homeagent_types::{Accepted, Audience, CallError, Cause, Errand, Principal, Role, Submission, ToolOutput};
 use tempfile::TempDir;
 use tokio::sync::{Semaphore, watch};
 
@@ -25,12 +25,35 @@ pub(crate) struct House {
     pub(crate) secrets: Secrets,
     pub(crate) data: PluginData,
     pub(crate) mind: Arc<FakeMind>,
+    pub(crate) clock: TestClock,
     pub(crate) folder: TempDir,
+}
+
+/// The time by which timers fall due: the real one, until a test puts it elsewhere.
+#[derive(Clone, Default)]
+pub(crate) struct TestClock(Arc<AtomicI64>);
+
+impl TestClock {
+    pub(crate) fn now(&self) -> u64 {
+        homeagent_types::now().saturating_add_signed(self.0.load(Ordering::Acquire))
+    }
+
+    fn as_clock(&self) -> Clock {
+        let clock = self.clone();
+        Arc::new(move || clock.now())
+    }
 }
 
 /// The agent's side of the traits: writes down what reaches it.
 pub(crate) struct FakeMind {
     pub(crate) submitted: Mutex<Vec<(String, Option<Principal>, Submission)>>,
+    pub(crate) errands: Mutex<Vec<(String, Errand)>>,
+    /// When each came, in milliseconds since 1970.
+    pub(crate) brought: Mutex<Vec<u64>>,
+    /// How many errands are turned away before one is taken.
+    pub(crate) busy: AtomicU64,
+    /// The least role that the owner has left anybody.
+    pub(crate) demoted: AtomicBool,
     pub(crate) called: Mutex<Vec<(String, String, Cause)>>,
     /// How many calls of the tool `gate` have begun, and inputs while they are slow.
     pub(crate) at_gate: watch::Sender<usize>,
@@ -46,6 +69,10 @@ impl Default for FakeMind {
     fn default() -> Self {
         Self {
             submitted: Mutex::default(),
+            errands: Mutex::default(),
+            brought: Mutex::default(),
+            busy: AtomicU64::new(0),
+            demoted: AtomicBool::new(false),
             called: Mutex::default(),
             at_gate: watch::Sender::new(0),
             gate: Semaphore::new(0),
@@ -75,6 +102,25 @@ impl Mind for FakeMind {
 
     async fn interrupt(&self, source: &str, who: Option<Principal>, what: Submission) -> Result<Accepted, CallError> {
         self.submit(source, who, what).await
+    }
+
+    async fn errand(&self, source: &str, errand: Errand) -> Result<Accepted, CallError> {
+        let less = |busy: u64| busy.checked_sub(1);
+        if self.busy.fetch_update(Ordering::AcqRel, Ordering::Acquire, less).is_ok() {
+            return Err(CallError::Busy);
+        }
+        let mut errands = self.errands.lock().expect("no panic");
+        let claim = &errand.submission.platform_id;
+        let duplicate = errands.iter().any(|(_, known)| known.submission.platform_id == *claim);
+        if !duplicate {
+            errands.push((source.to_owned(), errand));
+            self.brought.lock().expect("no panic").push(homeagent_types::now());
+        }
+        Ok(Accepted { input: format!("errand-{}", errands.len()), duplicate })
+    }
+
+    fn standing(&self, who: &Principal) -> Role {
+        if self.demoted.load(Ordering::Acquire) { who.role.min(Role::Guest) } else { who.role }
     }
 
     async fn stop(&self, _: &str, _: Option<Principal>, _: Submission) -> Result<bool, CallError> {
@@ -119,7 +165,7 @@ pub(crate) fn empty() -> House {
 pub(crate) fn with_bundled(bundled: Vec<Bundled>) -> House {
     let folder = tempfile::tempdir().expect("a folder");
     let cache = folder.path().join("cache");
-    with_cache(folder, cache, bundled, system())
+    with_cache(folder, cache, bundled, system(), TestClock::default())
 }
 
 /// The network that the system has.
@@ -131,7 +177,7 @@ fn system() -> Network {
 pub(crate) async fn with_network(network: Network, guests: &[&str]) -> House {
     let folder = tempfile::tempdir().expect("a folder");
     let cache = folder.path().join("cache");
-    let house = with_cache(folder, cache, Vec::new(), network);
+    let house = with_cache(folder, cache, Vec::new(), network, TestClock::default());
     for guest in guests {
         house.install(guest, guest);
     }
@@ -155,10 +201,10 @@ pub(crate) fn with_shared_cache_on(network: Network, bundled: Vec<Bundled>) -> H
         std::fs::write(folder.path().join("key"), [7; 32]).expect("the folder takes files");
         folder
     });
-    with_cache(tempfile::tempdir().expect("a folder"), cache.path().to_owned(), bundled, network)
+    with_cache(tempfile::tempdir().expect("a folder"), cache.path().to_owned(), bundled, network, TestClock::default())
 }
 
-fn with_cache(folder: TempDir, cache: PathBuf, bundled: Vec<Bundled>, network: Network) -> House {
+fn with_cache(folder: TempDir, cache: PathBuf, bundled: Vec<Bundled>, network: Network, clock: TestClock) -> House {
     let database = Database::open(folder.path().join("homeagent.db")).expect("a new database");
     let secrets = Secrets::open(&database, folder.path()).expect("new secrets");
     let settings = Settings::open(&database, &secrets).expect("new settings");
@@ -175,12 +221,13 @@ fn with_cache(folder: TempDir, cache: PathBuf, bundled: Vec<Bundled>, network: N
         plugins: folder.path().join("plugins"),
         cache,
         compiler: None,
+        clock: clock.as_clock(),
     };
     let runtime = Runtime::new(parts).expect("the runtime starts");
     let mind = Arc::new(FakeMind::default());
     let weak = Arc::downgrade(&mind);
     runtime.bind(weak);
-    House { runtime, settings, secrets, data, mind, folder }
+    House { runtime, settings, secrets, data, mind, clock, folder }
 }
 
 /// A runtime with these guests installed and loaded, each with everything granted that it asks for.
@@ -207,11 +254,17 @@ pub(crate) async fn with_memory(mib: i64, guests: &[&str]) -> House {
 }
 
 impl House {
+    /// Puts the clock ahead, or back.
+    pub(crate) fn jump(&self, milliseconds: i64) {
+        self.clock.0.fetch_add(milliseconds, Ordering::AcqRel);
+        self.runtime.look_at_timers();
+    }
+
     /// The same after a restart of the daemon, with what is installed loaded.
     pub(crate) async fn again(self) -> House {
         self.runtime.shutdown().await;
         let cache = self.folder.path().join("cache");
-        let house = with_cache(self.folder, cache, Vec::new(), system());
+        let house = with_cache(self.folder, cache, Vec::new(), system(), self.clock);
         house.runtime.load_all().await;
         house
     }
@@ -303,5 +356,5 @@ pub(crate) fn cause(deadline_ms: u64) -> Cause {
 }
 
 pub(crate) fn owner() -> Principal {
-    Principal { namespace: "cli".into(), user: "owner".into(), role: Role::Owner, display_name: None }
+    Principal { namespace: "cli".into(), user: "owner".into(), role: Role::Owner, display_name: None, attested: false }
 }

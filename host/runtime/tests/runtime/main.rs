@@ -2,6 +2,7 @@
 
 mod calls;
 mod connections;
+mod errands;
 mod files;
 mod fresh;
 mod greeters;

@@ -10,7 +10,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 pub use keys::{Change, KeyError, KeyValues, MOST_KEYS, MOST_LISTED};
 
-pub use timers::{TimerError, TimerRow, TimerStore};
+pub use timers::{FinishedFiring, TimerError, TimerRow, TimerStore, Times};
 
 use crate::database::{Database, DatabaseError};
 

@@ -7,7 +7,8 @@ use rusqlite::{OptionalExtension as _, Row, Transaction, params};
 use super::PacedWriter;
 use crate::database::{Database, DatabaseError};
 
-const MIGRATIONS: &[&str] = &["CREATE TABLE plugin_timers (
+const MIGRATIONS: &[&str] = &[
+    "CREATE TABLE plugin_timers (
     id INTEGER PRIMARY KEY AUTOINCREMENT,  -- never given twice
     plugin TEXT NOT NULL,
     name TEXT NOT NULL,
@@ -16,12 +17,43 @@ const MIGRATIONS: &[&str] = &["CREATE TABLE plugin_timers (
     payload TEXT NOT NULL,
     attempts INTEGER NOT NULL,  -- at the firing that is due
     UNIQUE (plugin, name)
-) STRICT;"];
+) STRICT;",
+    "ALTER TABLE plugin_timers ADD COLUMN calendar INTEGER NOT NULL DEFAULT 0;  -- the plugin says when it is due again
+ALTER TABLE plugin_timers ADD COLUMN creator TEXT;  -- for whom it was set; JSON",
+];
 
-const COLUMNS: &str = "id, plugin, name, due, every, payload, attempts";
+const COLUMNS: &str = "id, plugin, name, due, every, calendar, payload, creator, attempts";
 
 pub(super) fn migrate(database: &Database) -> Result<(), DatabaseError> {
     database.migrate("plugin_timers", MIGRATIONS)
+}
+
+/// When a timer is due, in milliseconds since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Times {
+    /// First.
+    pub due: u64,
+    /// The interval in milliseconds of one that fires again and again.
+    pub every: Option<u64>,
+    /// The plugin says when it is due again.
+    pub calendar: bool,
+}
+
+impl From<(u64, Option<u64>)> for Times {
+    fn from((due, every): (u64, Option<u64>)) -> Self {
+        Self { due, every, calendar: false }
+    }
+}
+
+/// A firing that is over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FinishedFiring {
+    /// The timer's number.
+    pub id: i64,
+    /// When it is due again; none: it is gone.
+    pub next: Option<u64>,
+    /// In the place of its payload.
+    pub payload: Option<String>,
 }
 
 /// A timer of a plugin.
@@ -37,9 +69,13 @@ pub struct TimerRow {
     pub due: u64,
     /// The interval in milliseconds of one that fires again and again.
     pub every: Option<u64>,
+    /// The plugin says when it is due again.
+    pub calendar: bool,
     /// What the plugin gave it to remember; JSON.
     pub payload: String,
-    /// How often the firing that is due was begun.
+    /// For whom it was set, where not for the plugin itself; JSON.
+    pub creator: Option<String>,
+    /// How often the firing that is due failed.
     pub attempts: u32,
 }
 
@@ -89,8 +125,25 @@ impl TimerStore {
         &self,
         plugin: &str,
         name: &str,
-        (due, every): (u64, Option<u64>),
+        times: impl Into<Times>,
         payload: &str,
+        most: u64,
+    ) -> Result<TimerRow, TimerError> {
+        self.set_for(plugin, name, times.into(), payload, None, most)
+    }
+
+    /// The same, for somebody: `creator` is JSON that comes back with it.
+    ///
+    /// # Errors
+    ///
+    /// Why it was not set.
+    pub fn set_for(
+        &self,
+        plugin: &str,
+        name: &str,
+        times: Times,
+        payload: &str,
+        creator: Option<&str>,
         most: u64,
     ) -> Result<TimerRow, TimerError> {
         let doing = "setting a timer";
@@ -102,13 +155,29 @@ impl TimerStore {
             if u64::try_from(count).unwrap_or_default() >= most {
                 return Err(TimerError::Full(most));
             }
-            let sql = "INSERT INTO plugin_timers (plugin, name, due, every, payload, attempts)
-                       VALUES (?1, ?2, ?3, ?4, ?5, 0)";
-            let stored = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-            let values = params![plugin, name, stored(due), every.map(stored), payload];
-            transaction.execute(sql, values).map_err(failed)?;
-            let sql = format!("SELECT {COLUMNS} FROM plugin_timers WHERE id = last_insert_rowid()");
-            transaction.query_row(&sql, [], read).map_err(failed)
+            insert(transaction, plugin, name, times, payload, creator).map_err(failed)
+        })
+    }
+
+    /// Puts other times and another payload into the place of a timer's, whose creator stays. Nothing: there is no such
+    /// timer.
+    ///
+    /// # Errors
+    ///
+    /// What the database answers.
+    pub fn change(
+        &self,
+        plugin: &str,
+        name: &str,
+        times: Times,
+        payload: &str,
+    ) -> Result<Option<TimerRow>, DatabaseError> {
+        self.write("changing a timer", |transaction| {
+            let sql = "DELETE FROM plugin_timers WHERE plugin = ?1 AND name = ?2 RETURNING creator";
+            let creator: Option<Option<String>> =
+                transaction.query_row(sql, [plugin, name], |row| row.get(0)).optional()?;
+            let Some(creator) = creator else { return Ok(None) };
+            insert(transaction, plugin, name, times, payload, creator.as_deref()).map(Some)
         })
     }
 
@@ -121,42 +190,37 @@ impl TimerStore {
         self.write("cancelling a timer", |transaction| cancel(transaction, plugin, name))
     }
 
-    /// Notes, before it is handed to the plugin, that a firing is begun once more. False: there is no such timer now.
+    /// Notes that the plugin failed in a firing.
     ///
     /// # Errors
     ///
     /// What the database answers.
-    pub fn begin(&self, id: i64) -> Result<bool, DatabaseError> {
-        self.write("beginning a timer's firing", |transaction| {
+    pub fn failed(&self, id: i64) -> Result<(), DatabaseError> {
+        self.write("noting that a timer's firing failed", |transaction| {
             let sql = "UPDATE plugin_timers SET attempts = attempts + 1 WHERE id = ?1";
-            Ok(transaction.execute(sql, [id])? > 0)
-        })
-    }
-
-    /// Notes that the plugin was not reached after all.
-    ///
-    /// # Errors
-    ///
-    /// What the database answers.
-    pub fn take_back(&self, id: i64) -> Result<(), DatabaseError> {
-        self.write("taking a timer's firing back", |transaction| {
-            let sql = "UPDATE plugin_timers SET attempts = max(attempts - 1, 0) WHERE id = ?1";
             transaction.execute(sql, [id]).map(drop)
         })
     }
 
-    /// Ends a firing: the timer is due at `next` again, or is gone.
+    /// Ends firings, all in one transaction: each timer is due again, or gone.
     ///
     /// # Errors
     ///
     /// What the database answers.
-    pub fn finish(&self, id: i64, next: Option<u64>) -> Result<(), DatabaseError> {
-        self.write("ending a timer's firing", |transaction| match next {
-            Some(next) => {
-                let sql = "UPDATE plugin_timers SET due = ?2, attempts = 0 WHERE id = ?1";
-                transaction.execute(sql, params![id, i64::try_from(next).unwrap_or(i64::MAX)]).map(drop)
+    pub fn finish(&self, firings: &[FinishedFiring]) -> Result<(), DatabaseError> {
+        self.write("ending timers' firings", |transaction| {
+            for FinishedFiring { id, next, payload } in firings {
+                match next {
+                    Some(next) => transaction
+                        .prepare_cached(
+                            "UPDATE plugin_timers SET due = ?2, payload = coalesce(?3, payload), attempts = 0
+                             WHERE id = ?1",
+                        )?
+                        .execute(params![id, stored(*next), payload])?,
+                    None => transaction.prepare_cached("DELETE FROM plugin_timers WHERE id = ?1")?.execute([id])?,
+                };
             }
-            None => transaction.execute("DELETE FROM plugin_timers WHERE id = ?1", [id]).map(drop),
+            Ok(())
         })
     }
 
@@ -181,6 +245,26 @@ fn cancel(transaction: &Transaction<'_>, plugin: &str, name: &str) -> rusqlite::
     Ok(id.is_some())
 }
 
+fn insert(
+    transaction: &Transaction<'_>,
+    plugin: &str,
+    name: &str,
+    times: Times,
+    payload: &str,
+    creator: Option<&str>,
+) -> rusqlite::Result<TimerRow> {
+    let sql = "INSERT INTO plugin_timers (plugin, name, due, every, calendar, payload, creator, attempts)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0)";
+    let values = params![plugin, name, stored(times.due), times.every.map(stored), times.calendar, payload, creator];
+    transaction.execute(sql, values)?;
+    let sql = format!("SELECT {COLUMNS} FROM plugin_timers WHERE id = last_insert_rowid()");
+    transaction.query_row(&sql, [], read)
+}
+
+fn stored(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
 fn read(row: &Row<'_>) -> rusqlite::Result<TimerRow> {
     let time = |number: i64| u64::try_from(number).unwrap_or_default();
     Ok(TimerRow {
@@ -189,7 +273,9 @@ fn read(row: &Row<'_>) -> rusqlite::Result<TimerRow> {
         name: row.get(2)?,
         due: time(row.get(3)?),
         every: row.get::<_, Option<i64>>(4)?.map(time),
-        payload: row.get(5)?,
-        attempts: u32::try_from(row.get::<_, i64>(6)?).unwrap_or(u32::MAX),
+        calendar: row.get(5)?,
+        payload: row.get(6)?,
+        creator: row.get(7)?,
+        attempts: u32::try_from(row.get::<_, i64>(8)?).unwrap_or(u32::MAX),
     })
 }

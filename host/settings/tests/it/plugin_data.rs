@@ -1,4 +1,4 @@
-use homeagent_settings::{Change, KeyError, MOST_KEYS, MOST_LISTED, PluginData, TimerError};
+use homeagent_settings::{Change, FinishedFiring, KeyError, MOST_KEYS, MOST_LISTED, PluginData, TimerError};
 
 use crate::home::Home;
 
@@ -56,13 +56,15 @@ fn timers_are_kept_with_their_attempts_until_their_firing_is_finished() {
     let once = timers.set("a", "once", (10, None), "1", 2).expect("there is room");
     let often = timers.set("a", "often", (10, Some(5)), "2", 2).expect("there is room");
     assert!(matches!(timers.set("a", "more", (10, None), "3", 2), Err(TimerError::Full(2))));
-    assert!(timers.begin(once.id).expect("it is there") && timers.begin(often.id).expect("it is there"));
-    timers.finish(often.id, Some(15)).expect("it is there");
+    timers.failed(once.id).expect("it is there");
+    timers.failed(often.id).expect("it is there");
+    let finished = |id, next| FinishedFiring { id, next, payload: None };
+    timers.finish(&[finished(often.id, Some(15))]).expect("it is there");
     let all = PluginData::open(&home.database()).expect("opens again").timers.all().expect("reads");
     let known: Vec<_> = all.iter().map(|timer| (timer.name.as_str(), timer.due, timer.attempts)).collect();
     assert_eq!(known, [("once", 10, 1), ("often", 15, 0)]);
-    timers.finish(once.id, None).expect("it is there");
-    assert!(!timers.begin(once.id).expect("the disk works"), "it is gone");
+    timers.finish(&[finished(once.id, None)]).expect("it is there");
+    assert_eq!(timers.all().expect("reads").len(), 1);
 }
 
 #[test]

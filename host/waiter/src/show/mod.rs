@@ -8,6 +8,7 @@ pub(crate) mod runs;
 pub(crate) mod settings;
 pub(crate) mod sources;
 pub(crate) mod status;
+pub(crate) mod timers;
 pub(crate) mod tools;
 
 use jiff::Timestamp;

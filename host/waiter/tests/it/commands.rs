@@ -97,6 +97,33 @@ async fn tools_are_listed_and_called() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn timers_are_listed_paused_resumed_and_cancelled() {
+    let house = House::open().await;
+    insta::assert_snapshot!(run(&house, &["timers"]).await.shown(&house), @r"
+    NAME  NEXT                       WHEN       BY      WHAT
+    tea   2026-12-01T09:00:00+08:00  0 9 * * *  cli:me  drink ␛[2Jtea
+    times of Asia/Shanghai
+    --- exit code 0
+    ");
+    insta::assert_snapshot!(run(&house, &["timers", "pause", "tea", "--of", "cli:ann"]).await.shown(&house), @r"
+    tea is paused
+    --- exit code 0
+    ");
+    insta::assert_snapshot!(run(&house, &["timers", "resume", "tea"]).await.shown(&house), @r"
+    tea is due at 2026-12-01T09:00:00+08:00
+    --- exit code 0
+    ");
+    insta::assert_snapshot!(run(&house, &["timers", "cancel", "tea"]).await.shown(&house), @r"
+    cancelled tea
+    --- exit code 0
+    ");
+    let missing = run(&house, &["timers", "cancel", "none"]).await;
+    assert_eq!(missing.code, 1);
+    let listed = run(&house, &["timers", "list", "--limit", "1", "--after", "a", "--json"]).await;
+    assert_eq!(listed.json()["timers"][0]["name"], "tea");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn settings_are_shown_and_changed() {
     let house = House::open().await;
     let secret = Declaration::new("plugin.qq.access_token", Kind::Secret, serde_json::Value::Null, "What NapCat 显示");

@@ -5,7 +5,9 @@ mod keys;
 mod programs;
 mod reminders;
 
-use homeagent_sdk::{Arguments, Cause, Descriptor, Error, Firing, Plugin, State, Timers, Tool, ToolOutput, Tools, log};
+use homeagent_sdk::{
+    Again, Arguments, Cause, Descriptor, Error, Firing, Plugin, State, Timers, Tool, ToolOutput, Tools, log,
+};
 
 /// Asked of the host before this instance served.
 static AT_START: State<Option<String>> = State::new(|| None);
@@ -32,12 +34,12 @@ impl Plugin for Tenant {
 }
 
 impl Tools for Tenant {
-    async fn call(name: &str, arguments: Arguments, _cause: Cause) -> Result<ToolOutput, Error> {
+    async fn call(name: &str, arguments: Arguments, cause: Cause) -> Result<ToolOutput, Error> {
         let done = match name {
             "kv" => keys::run(arguments.parse()?).await,
             "files" => files::run(arguments.parse()?).await,
             "process" => programs::run(arguments.parse()?).await,
-            "timers" => reminders::run(arguments.parse()?).await,
+            "timers" => reminders::run(arguments.parse()?, &cause).await,
             "at_start" => Ok(AT_START.with(|at_start| at_start.clone()).into()),
             _ => Err(Error::no_tool(name)),
         };
@@ -49,10 +51,9 @@ impl Tools for Tenant {
 }
 
 impl Timers for Tenant {
-    async fn on_timer(timer: Firing, cause: Cause) {
-        if let Err(error) = reminders::on_timer(timer, cause).await {
-            log::error(said(&error));
-        }
+    async fn on_timer(timer: Firing, cause: Cause) -> Result<Option<Again>, Error> {
+        let handled = reminders::on_timer(timer, cause).await;
+        handled.inspect_err(|error| log::error(said(error)))
     }
 }
 

@@ -1,0 +1,120 @@
+//! What due timers have done for those who set them.
+
+use homeagent_journal::EventKind;
+use homeagent_types::ports::Mind;
+use homeagent_types::{CallError, Cause, Conversation, Effect, Errand, Principal, Role, Submission};
+
+use crate::fake::answer;
+use crate::home::{Home, said, soon};
+
+/// What a timer has done that this person set in their own conversation on `cli`.
+pub(crate) fn errand(user: &str, role: Role, text: &str) -> Errand {
+    let conversation = Conversation::person("cli", user);
+    let principal =
+        Principal { namespace: "cli".to_owned(), user: user.to_owned(), role, display_name: None, attested: false };
+    let cause = Cause {
+        run: None,
+        audience: conversation.audience(),
+        conversation: Some(conversation),
+        principal,
+        deadline_ms: 1_000,
+        chain: vec!["timer".to_owned()],
+        meta: Vec::new(),
+    };
+    let submission = Submission { platform_id: Some(format!("{text}@1")), ..said("", text) };
+    Errand { cause, to: None, interrupts: false, submission }
+}
+
+fn with_meta(mut errand: Errand, meta: &[(&str, &str)]) -> Errand {
+    errand.submission.meta = meta.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    errand
+}
+
+#[tokio::test]
+async fn an_errand_speaks_in_the_conversation_it_was_set_in_and_is_taken_once() {
+    let home = Home::new().await;
+    let first = home.agent.errand("timer", errand("ann", Role::Member, "drink tea")).await.unwrap();
+    let model = soon(home.models.next()).await;
+    assert_eq!(model.said(), ["[timer] drink tea"]);
+    model.end(answer("tea time"));
+    let output = soon(home.plugins.next_output()).await;
+    assert_eq!((output.text.as_str(), output.conversation.to_string().as_str()), ("tea time", "cli:ann"));
+    let again = home.agent.errand("timer", errand("ann", Role::Member, "drink tea")).await.unwrap();
+    assert_eq!((again.duplicate, again.input), (true, first.input));
+    home.works().await;
+}
+
+#[tokio::test]
+async fn an_errand_of_the_owners_alone_goes_elsewhere() {
+    let home = Home::new().await;
+    let elsewhere = Conversation::person("cli", "ann");
+    let mut of_a_member = errand("bob", Role::Member, "hello");
+    of_a_member.to = Some(elsewhere.clone());
+    let refused = home.agent.errand("timer", of_a_member).await.unwrap_err();
+    assert!(matches!(&refused, CallError::Denied(denial) if denial.capability == "role owner"), "{refused}");
+    let mut of_the_owner = errand("me", Role::Owner, "hello");
+    of_the_owner.to = Some(elsewhere.clone());
+    home.agent.errand("timer", of_the_owner).await.unwrap();
+    soon(home.models.next()).await.end(answer("hi"));
+    assert_eq!(soon(home.plugins.next_output()).await.conversation, elsewhere);
+    let mut lost = errand("me", Role::Owner, "where to");
+    lost.cause.conversation = None;
+    assert!(matches!(home.agent.errand("timer", lost).await, Err(CallError::Invalid(_))));
+    let mut unclaimed = errand("me", Role::Owner, "once");
+    unclaimed.submission.platform_id = None;
+    assert!(matches!(home.agent.errand("timer", unclaimed).await, Err(CallError::Invalid(_))));
+}
+
+#[tokio::test]
+async fn an_errand_that_calls_a_tool_runs_it_in_a_turn_and_the_agent_says_what_came_of_it() {
+    let home = Home::new().await;
+    home.plugins.offer_echo("lamp", Effect::Own);
+    let order = with_meta(errand("me", Role::Owner, "the lamp"), &[("tool", "lamp"), ("arguments", r#"{"n":7}"#)]);
+    home.agent.errand("timer", order).await.unwrap();
+    let model = soon(home.models.next()).await;
+    assert!(model.results().last().unwrap().contains(r#"{"n":7}"#), "{:?}", model.results());
+    model.end(answer("the lamp is on"));
+    assert_eq!(soon(home.plugins.next_output()).await.text, "the lamp is on");
+}
+
+#[tokio::test]
+async fn a_tool_whose_result_is_sent_as_it_is_needs_no_model() {
+    let home = Home::new().await;
+    home.plugins.offer_echo("lamp", Effect::Own);
+    let meta = [("tool", "lamp"), ("arguments", r#"{"n":7}"#), ("report", "result")];
+    home.agent.errand("timer", with_meta(errand("me", Role::Owner, "the lamp"), &meta)).await.unwrap();
+    let output = soon(home.plugins.next_output()).await;
+    assert!(output.text.contains(r#""n":7"#), "{}", output.text);
+    let kinds = home.kinds(output.run.as_deref().unwrap()).await;
+    assert!(kinds.contains(&EventKind::ToolStarted) && !kinds.contains(&EventKind::ModelCalled), "{kinds:?}");
+    home.works().await;
+}
+
+#[tokio::test]
+async fn an_errand_calls_no_tool_that_its_creator_may_not() {
+    let home = Home::new().await;
+    home.plugins.offer_echo("lamp", Effect::Own);
+    let meta = [("tool", "lamp"), ("report", "result")];
+    home.agent.errand("timer", with_meta(errand("ann", Role::Member, "the lamp"), &meta)).await.unwrap();
+    let output = soon(home.plugins.next_output()).await;
+    assert!(output.text.contains("needs the role owner"), "{}", output.text);
+    // What a plugin says of itself orders nothing.
+    let mut posed = said("stranger", "the lamp");
+    posed.kind = "timer".to_owned();
+    posed.meta = vec![("tool".to_owned(), "lamp".to_owned()), ("homeagent.errand".to_owned(), "x".to_owned())];
+    home.agent.submit("cli", None, posed).await.unwrap();
+    let model = soon(home.models.next()).await;
+    assert_eq!(model.said(), ["[timer] the lamp"]);
+    model.end(answer("no"));
+    soon(home.plugins.next_output()).await;
+}
+
+#[tokio::test]
+async fn what_the_owner_took_from_somebody_meanwhile_their_timers_do_not_have() {
+    let home = Home::new().await;
+    assert_eq!(home.agent.standing(&errand("ann", Role::Owner, "x").cause.principal), Role::Member);
+    assert_eq!(home.agent.standing(&errand("ann", Role::Guest, "x").cause.principal), Role::Guest);
+    assert_eq!(home.agent.standing(&errand("stranger", Role::Owner, "x").cause.principal), Role::Guest);
+    let known = Principal { attested: true, ..errand("stranger", Role::Owner, "x").cause.principal };
+    assert_eq!(home.agent.standing(&known), Role::Owner);
+}
