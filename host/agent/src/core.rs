@@ -137,7 +137,13 @@ impl Core {
 
 /// The host itself, which has no rights of anybody's.
 pub(crate) fn host_principal() -> Principal {
-    Principal { namespace: "host".to_owned(), user: "host".to_owned(), role: Role::Plugin, display_name: None }
+    Principal {
+        namespace: "host".to_owned(),
+        user: "host".to_owned(),
+        role: Role::Plugin,
+        display_name: None,
+        attested: false,
+    }
 }
 
 /// What a call of the agent's comes from.

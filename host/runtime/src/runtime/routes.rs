@@ -37,6 +37,7 @@ fn cause(slot: &SlotCore, deadline_ms: u128) -> Cause {
             user: slot.name.clone(),
             role: Role::Plugin,
             display_name: None,
+            attested: false,
         },
         audience: Audience::Agent,
         deadline_ms: u64::try_from(deadline_ms).unwrap_or(u64::MAX),

@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
 use homeagent_types::ports::Mind;
-use homeagent_types::{Accepted, CallError, Cause, Principal, Submission, ToolOutput};
+use homeagent_types::{Accepted, CallError, Cause, Errand, Principal, Role, Submission, ToolOutput};
 
 /// The inputs that a channel has submitted, in order.
 #[derive(Default)]
@@ -35,6 +35,14 @@ impl Mind for Caught {
 
     async fn interrupt(&self, _: &str, _: Option<Principal>, submission: Submission) -> Result<Accepted, CallError> {
         Ok(self.catch(submission))
+    }
+
+    async fn errand(&self, _: &str, errand: Errand) -> Result<Accepted, CallError> {
+        Ok(self.catch(errand.submission))
+    }
+
+    fn standing(&self, who: &Principal) -> Role {
+        who.role
     }
 
     async fn stop(&self, _: &str, _: Option<Principal>, _: Submission) -> Result<bool, CallError> {
