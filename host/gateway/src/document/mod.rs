@@ -39,6 +39,7 @@ const TOKEN: &str = "token";
         (name = "chat", description = "Turns: beginning and ending them"),
         (name = "runs", description = "What happened"),
         (name = "tools", description = "The tools, as the owner sees and calls them"),
+        (name = "timers", description = "The timers of the plugin `timer`; their times are texts in ISO 8601"),
         (name = "plugins", description = "The plugins, their states and grants"),
         (name = "settings", description = "The settings; secrets go in and never come out"),
         (name = "sources", description = "The endpoints of models, in the order in which they are tried"),

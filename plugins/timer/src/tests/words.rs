@@ -106,11 +106,10 @@ fn what_happens_again_and_again_is_understood() {
         ("daily at 9:30 pm", "30 21 * * *"),
         ("every morning at 7", "0 7 * * *"),
         ("every weekday at 18:30", "30 18 * * 1,2,3,4,5"),
-        ("weekdays at 8", ""),
         ("every monday and friday at 9am", "0 9 * * 1,5"),
         ("every monday to thursday at 9:00", "0 9 * * 1,2,3,4"),
         ("every sunday at noon", "0 12 * * 0"),
-        ("every weekend at 10am", "0 10 * * 0,6"),
+        ("every weekend at 10am", "0 10 * * 6,0"),
         ("every month on the 1st at 9:00", "0 9 1 * *"),
         ("每5分钟", "300 s"),
         ("每隔十分钟", "600 s"),
@@ -124,14 +123,13 @@ fn what_happens_again_and_again_is_understood() {
         ("每周一三五晚上八点", "0 20 * * 1,3,5"),
         ("每星期天上午10点", "0 10 * * 0"),
         ("每周一到周五 18:30", "30 18 * * 1,2,3,4,5"),
-        ("每周末上午十点", "0 10 * * 0,6"),
+        ("每周末上午十点", "0 10 * * 6,0"),
         ("每月1号上午9点", "0 9 1 * *"),
-        ("每年12月25日早上8点", ""),
         ("*/15 9-17 * * 1-5", "*/15 9-17 * * 1-5"),
         ("0 30 18 * * *", "0 30 18 * * *"),
     ];
-    for (text, wanted) in rows.into_iter().filter(|(_, wanted)| !wanted.is_empty()) {
-        assert_eq!(repeated(text).replace("0,6", "0,6").replace("6,0", "0,6"), wanted, "{text}");
+    for (text, wanted) in rows {
+        assert_eq!(repeated(text), wanted, "{text}");
     }
 }
 

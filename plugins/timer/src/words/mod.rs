@@ -123,7 +123,7 @@ impl Said {
             (Token::Every, _) => self.every = true,
             (Token::In, _) => self.from_now = true,
             (Token::After, _) => {
-                self.from_now |= !rest.iter().any(|token| matches!(token, Token::Sun(_))) && self.sun.is_none()
+                self.from_now |= !rest.iter().any(|token| matches!(token, Token::Sun(_))) && self.sun.is_none();
             }
             (Token::Before, _) => self.before = true,
             (Token::Next, _) => self.next = true,
