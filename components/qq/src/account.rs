@@ -45,6 +45,8 @@ struct Account {
     interval: u64,
     /// When its last connection went, in milliseconds.
     gone: Option<u64>,
+    /// Since when it is suspected of being dead, in milliseconds.
+    suspect: Option<u64>,
 }
 
 /// Which tools the agent is offered: each costs room in every turn.
@@ -76,6 +78,8 @@ struct Link {
     address: Option<String>,
     /// It was closed because nothing was heard of it.
     dead: bool,
+    /// Calls that are taking in frames of it. What comes after those waits for them, and is not heard meanwhile.
+    busy: u32,
 }
 
 impl Account {
@@ -104,6 +108,7 @@ impl Accounts {
             complained: false,
             address: forward::of(connection).map(str::to_owned),
             dead: false,
+            busy: 0,
         };
         self.links.insert(connection.id, link);
         named.or(known).map_or_else(Vec::new, |account| self.attach(connection.id, &account, now))
@@ -124,6 +129,22 @@ impl Accounts {
         effects
     }
 
+    /// A call takes in frames of a connection.
+    pub(crate) fn begin(&mut self, connection: ConnectionId) {
+        if let Some(link) = self.links.get_mut(&connection) {
+            link.busy += 1;
+        }
+    }
+
+    /// It has taken them in. Only from now on does silence say anything: it may have taken long, and more may wait.
+    pub(crate) fn end(&mut self, connection: ConnectionId, now: u64) {
+        let Some(link) = self.links.get_mut(&connection) else { return };
+        link.busy = link.busy.saturating_sub(1);
+        for account in self.accounts.values_mut().filter(|account| account.holds(connection)) {
+            account.heard = now;
+        }
+    }
+
     /// Makes a connection an account's; one that did the same for it before is closed.
     fn attach(&mut self, connection: ConnectionId, name: &str, now: u64) -> Vec<Effect> {
         let Some(link) = self.links.get_mut(&connection) else { return Vec::new() };
@@ -135,7 +156,7 @@ impl Accounts {
         link.account = Some(name.to_owned());
         let (events, requests, is_resumed) = (link.events, link.requests, link.resumed);
         let (interval, gone) = (USUAL_INTERVAL, None);
-        let blank = Account { events: None, requests: None, online: true, heard: now, interval, gone };
+        let blank = Account { events: None, requests: None, online: true, heard: now, interval, gone, suspect: None };
         let account = self.accounts.entry(name.to_owned()).or_insert(blank);
         account.heard = now;
         account.online = true;
@@ -208,10 +229,18 @@ impl Accounts {
         for (name, account) in &mut self.accounts {
             let silence = now.saturating_sub(account.heard);
             let Some(connection) = account.events.or(account.requests) else { continue };
-            let Some(link) = self.links.get_mut(&connection).filter(|link| link.beats && !link.replaced) else {
+            let link = self.links.get_mut(&connection).filter(|link| link.beats && !link.replaced && link.busy == 0);
+            let Some(link) = link else {
+                account.suspect = None;
                 continue;
             };
-            if silence > account.interval * MISSED {
+            if silence <= account.interval * MISSED {
+                account.suspect = None;
+                continue;
+            }
+            // Perhaps nobody was listening: the machine slept, or was busy elsewhere. What waits is heard soon.
+            let since = *account.suspect.get_or_insert(now);
+            if now.saturating_sub(since) >= account.interval {
                 link.replaced = true;
                 link.dead = true;
                 account.gone = Some(now);

@@ -111,6 +111,7 @@ impl Sockets for QqChannel {
     async fn on_frames(connection: ConnectionId, frames: Vec<Frame>) {
         let settings = settings();
         offer_again().await;
+        QQ.with(|qq| qq.accounts.begin(connection));
         for frame in frames {
             let text = match frame {
                 Frame::Text(text) => text,
@@ -119,6 +120,7 @@ impl Sockets for QqChannel {
             };
             perform(QQ.with(|qq| qq.frame(connection, &text, &settings, now()))).await;
         }
+        QQ.with(|qq| qq.accounts.end(connection, now()));
         offer_tools().await;
     }
 

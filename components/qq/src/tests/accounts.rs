@@ -70,16 +70,39 @@ fn a_client_that_falls_silent_is_taken_for_dead_and_closed() {
     let mut bench = Bench::new();
     bench.connect(2, &[("x-self-id", "5")]);
     bench.hear_text(2, r#"{"post_type":"meta_event","meta_event_type":"heartbeat","self_id":5,"interval":5000}"#);
-    for _ in 0..3 {
+    for _ in 0..4 {
         bench.pass(5_000);
     }
     assert!(bench.closed.is_empty());
     bench.pass(5_000);
     assert_eq!(bench.closed, [2]);
-    assert!(bench.said.iter().any(|line| line.contains("taken for dead: nothing was heard of it for 20 s")));
+    assert!(bench.said.iter().any(|line| line.contains("taken for dead: nothing was heard of it for 25 s")));
     assert_eq!(bench.published.last().map(|event| &event["state"]), Some(&json!("dead")));
     bench.pass(5_000);
     assert_eq!(bench.closed, [2], "it is said once");
+}
+
+#[test]
+fn nobody_is_dead_because_nobody_listened() {
+    let beat = r#"{"post_type":"meta_event","meta_event_type":"heartbeat","self_id":5,"interval":5000}"#;
+    let mut bench = Bench::new();
+    bench.connect(2, &[("x-self-id", "5")]);
+    bench.hear_text(2, beat);
+    // The machine slept for an hour, and both speak when it wakes.
+    bench.pass(3_600_000);
+    bench.now += 1_000;
+    bench.hear_text(2, beat);
+    bench.pass(10_000);
+    // Its frames are being taken in, which takes long.
+    bench.qq.accounts.begin(2);
+    for _ in 0..6 {
+        bench.pass(5_000);
+    }
+    bench.qq.accounts.end(2, bench.now);
+    for _ in 0..3 {
+        bench.pass(5_000);
+    }
+    assert!(bench.closed.is_empty(), "{:?}", bench.said);
 }
 
 #[test]

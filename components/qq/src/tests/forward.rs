@@ -87,7 +87,7 @@ fn a_client_that_falls_silent_is_connected_to_again_and_one_that_was_replaced_is
     bench.list(&[HERE], false);
     bench.is_made(7, HERE);
     bench.hear_text(7, r#"{"post_type":"meta_event","meta_event_type":"heartbeat","self_id":5,"interval":5000}"#);
-    for _ in 0..4 {
+    for _ in 0..5 {
         bench.pass(5_000);
     }
     assert_eq!((bench.closed.as_slice(), bench.reached.len()), ([7].as_slice(), 0));
