@@ -8,6 +8,7 @@ use homeagent_types::{OutputKind, Shown};
 use serde_json::json;
 
 use crate::arrears;
+use crate::errands;
 use crate::interrupt::Stop;
 use crate::meters;
 use crate::outputs::{self, DeliveryError, Route};
@@ -15,6 +16,9 @@ use crate::result::{TurnError, TurnResult};
 use crate::rounds::{Answer, assistant};
 use crate::stages::Ending;
 use crate::turn::{Closing, Ended, Turn};
+
+/// What a turn or an input comes to that a stop cuts short.
+pub(crate) const SHUTTING_DOWN: &str = "shutting-down";
 
 /// How a turn without an answer ends.
 struct Notice {
@@ -34,6 +38,9 @@ impl Notice {
 impl Turn {
     /// Ends the turn: sends, records, tells those who wait, gives the window back.
     pub(crate) async fn end(mut self, answer: Result<Answer, Ended>) -> TurnResult {
+        if matches!(answer, Err(Ended::Stopped(Stop::ShuttingDown))) && self.comes_back() {
+            return self.leave();
+        }
         // From here on an interrupt starts a turn of its own; it was journaled when it came.
         let sent = match answer {
             Ok(answer) => self.emit(answer, true).await,
@@ -55,6 +62,23 @@ impl Turn {
             self.core.contexts.give(&self.input.conversation.to_string(), context);
         }
         // Before those who wait are told, who may look at once.
+        meters::turn_ended(&self.result.finish, self.begun.elapsed());
+        self.shower.finish(&self.result);
+        self.result
+    }
+
+    /// Whether the next start is to take the input again: a timer's time comes once, and nothing was done with it yet.
+    fn comes_back(&self) -> bool {
+        errands::is_errand(&self.input) && !self.record.has_acted()
+    }
+
+    /// Leaves the run open. The next start finds that it did nothing, and gives its input back.
+    fn leave(mut self) -> TurnResult {
+        tracing::info!(run = self.result.run, "a timer's turn is cut, and is left to the next start");
+        let text = "I am shutting down; this is done after the next start.".to_owned();
+        self.result.finish = SHUTTING_DOWN.to_owned();
+        self.result.error = Some(TurnError { code: SHUTTING_DOWN.to_owned(), text });
+        self.shower.show(Shown::Void);
         meters::turn_ended(&self.result.finish, self.begun.elapsed());
         self.shower.finish(&self.result);
         self.result
@@ -98,7 +122,7 @@ impl Turn {
             text = self.last_look(text, &route).await?;
         }
         self.result.finish = answer.finish.to_owned();
-        if !send || route.conversation != self.input.conversation {
+        if !send || route.conversation != self.home().conversation {
             // What was shown of the text is not followed by a reply there.
             self.shower.show(Shown::Void);
         }
@@ -151,7 +175,11 @@ impl Turn {
         if matches!(ended, Ended::Refused(_)) {
             self.shower.show(Shown::Void);
         }
-        let notice = self.notice(ended);
+        let mut notice = self.notice(ended);
+        if errands::is_errand(&self.input) && notice.status == RunStatus::Failed {
+            // It comes once, and nobody else knows what it was for.
+            notice.error.text = format!("{}\n\n{}", notice.error.text, self.input.payload.text());
+        }
         self.result.finish = notice.finish.to_owned();
         if notice.status == RunStatus::Cancelled {
             let payload = json!({ "finish": notice.finish, "reason": notice.error.text });
@@ -185,8 +213,7 @@ impl Turn {
             }
             Ended::Stopped(Stop::ShuttingDown) => {
                 let text = "I am shutting down and could not finish this. Please ask again later.".to_owned();
-                let code = "shutting-down";
-                Notice::new(code, code, code, text, RunStatus::Cancelled)
+                Notice::new(SHUTTING_DOWN, SHUTTING_DOWN, SHUTTING_DOWN, text, RunStatus::Cancelled)
             }
             Ended::TimedOut => {
                 let seconds = self.limits.turn.as_secs();

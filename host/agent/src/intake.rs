@@ -14,6 +14,7 @@ use tokio::time::Instant;
 
 use crate::commands::{self, Command};
 use crate::core::{self, Core};
+use crate::ending::SHUTTING_DOWN;
 use crate::errands;
 use crate::lifecycle::{self, Phase};
 use crate::outputs::{self, Route};
@@ -291,11 +292,15 @@ pub(crate) fn requeue(core: &Arc<Core>, items: Vec<Queued>) {
 
 /// Ends the waiting of inputs because the agent stops; their senders are told, all at once and only once: what is left
 /// of the agent's time is for the turns that run.
-pub(crate) async fn flush(core: &Core, items: Vec<Queued>) {
+///
+/// What a timer is due for stays in the journal, and the next start takes it: its time comes once, and nobody sends it
+/// again.
+pub(crate) async fn flush(core: &Core, mut items: Vec<Queued>) {
+    items.retain(|item| !errands::is_errand(&item.input));
     if items.is_empty() {
         return;
     }
-    let code = "shutting-down";
+    let code = SHUTTING_DOWN;
     let text = "I am shutting down and did not get to this. Please send it again later.";
     let records = join_all(items.iter().map(|item| {
         let input = &item.input;

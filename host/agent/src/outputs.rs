@@ -5,16 +5,20 @@ use std::time::Duration;
 
 use homeagent_journal::{EventKind, JournalError, OUTPUT_ID};
 use homeagent_types::ports::Plugins;
-use homeagent_types::{CallError, Cause, Conversation, Output, OutputKind, Receipt};
+use homeagent_types::{CallError, Cause, Conversation, Input, Output, OutputKind, Receipt, Role};
 use serde_json::json;
 use tracing::Instrument as _;
 
 use crate::core::Core;
+use crate::errands;
 use crate::record::Record;
 
 /// How long to wait before each further try, when a channel says that nothing has happened: a swap passes quickly.
 const RETRIES: [Duration; 4] =
     [Duration::from_millis(100), Duration::from_millis(400), Duration::from_secs(1), Duration::from_secs(2)];
+
+/// Where the owner is who has no account anywhere: the chat of `waiter` at a terminal.
+const TERMINAL: (&str, &str) = ("cli", "owner");
 
 /// Where a message goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +42,29 @@ impl Route {
             meta: Vec::new(),
         }
     }
+}
+
+/// Where the answer to an input goes: to where it came from. What a timer of the owner has to say goes to them elsewhere,
+/// if it was set where nobody can be spoken to, as by a command or over the API.
+pub(crate) fn home(core: &Core, input: &Input) -> Route {
+    let own = Route { conversation: input.conversation.clone(), reply_route: input.reply_route.clone() };
+    let channel = &own.conversation.channel;
+    let is_mute = || core.plugins.offers().channel(channel).is_none();
+    let elsewhere = errands::is_errand(input) && input.principal.role == Role::Owner && is_mute();
+    elsewhere.then(|| to_owner(core, channel)).flatten().unwrap_or(own)
+}
+
+/// Where the owner can be spoken to in private: where they are bound, first of all on the channel `near`; else at the
+/// terminal.
+pub(crate) fn to_owner(core: &Core, near: &str) -> Option<Route> {
+    let offers = core.plugins.offers();
+    let mut owners = core.bindings.list();
+    owners.retain(|binding| binding.role == Role::Owner.as_str() && offers.channel(&binding.namespace).is_some());
+    owners.sort_by_key(|binding| binding.namespace != near);
+    let bound = owners.into_iter().next().map(|binding| Conversation::person(binding.namespace, binding.user));
+    let (channel, user) = TERMINAL;
+    let conversation = bound.or_else(|| offers.channel(channel).map(|_| Conversation::person(channel, user)))?;
+    Some(Route { conversation, reply_route: None })
 }
 
 /// Why a message did not go out, or may not have.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use homeagent_journal::{EventKind, JournalError};
-use homeagent_types::{Cause, Conversation, Input, OutputKind, Peer, Role, Timestamp, ToolCall, now};
+use homeagent_types::{Cause, Input, OutputKind, Peer, Role, Timestamp, ToolCall, now};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -33,9 +33,6 @@ const DEADLINE: Duration = Duration::from_secs(10);
 /// What is a yes and what is a no, each alone in its message, with the question's number behind it if need be.
 const YES: [&str; 6] = ["yes", "y", "好", "好的", "是", "可以"];
 const NO: [&str; 6] = ["no", "n", "不", "不要", "不行", "否"];
-
-/// The terminal where the owner is asked who has no account anywhere: the chat of `waiter`.
-const TERMINAL: (&str, &str) = ("cli", "owner");
 
 /// A question that waits for the owner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
@@ -285,14 +282,7 @@ fn place(core: &Core, about: &About<'_>) -> Option<Route> {
     if is_private && about.cause.principal.role == Role::Owner {
         return Some(home.clone());
     }
-    let offers = core.plugins.offers();
-    let mut owners = core.bindings.list();
-    owners.retain(|binding| binding.role == Role::Owner.as_str() && offers.channel(&binding.namespace).is_some());
-    owners.sort_by_key(|binding| binding.namespace != home.conversation.channel);
-    let bound = owners.into_iter().next().map(|binding| Conversation::person(binding.namespace, binding.user));
-    let (channel, user) = TERMINAL;
-    let conversation = bound.or_else(|| offers.channel(channel).map(|_| Conversation::person(channel, user)))?;
-    Some(Route { conversation, reply_route: None })
+    outputs::to_owner(core, &home.conversation.channel)
 }
 
 /// Outside the turn's run: a question that was asked is nothing that could not be done once more.

@@ -1,10 +1,11 @@
 //! What the agent writes into the journal, in its own words.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use homeagent_journal::{EventKind, Journal, JournalError, NewEvent, OUTPUT_ID, RunStatus};
+use homeagent_journal::{EFFECT, EventKind, Journal, JournalError, NewEvent, OUTPUT_ID, RunStatus};
 use homeagent_types::model::Message;
-use homeagent_types::{Audience, Output};
+use homeagent_types::{Audience, Effect, Output};
 use serde_json::{Value, json};
 
 use crate::result::TurnResult;
@@ -34,6 +35,8 @@ pub(crate) struct Record {
     audience: String,
     /// Not written yet, oldest first. Clones share it: whoever writes next takes them along.
     noted: Arc<Mutex<Vec<NewEvent>>>,
+    /// Something was begun that is not to be done twice.
+    acted: Arc<AtomicBool>,
 }
 
 impl Record {
@@ -53,6 +56,7 @@ impl Record {
             conversation: conversation.to_owned(),
             audience: audience_text(audience),
             noted: Arc::default(),
+            acted: Arc::default(),
         })
     }
 
@@ -70,6 +74,7 @@ impl Record {
             conversation: conversation.to_owned(),
             audience: audience_text(audience),
             noted: Arc::default(),
+            acted: Arc::default(),
         })
     }
 
@@ -81,6 +86,14 @@ impl Record {
 
     /// Notes an event of this run: the next one that is appended takes it along.
     pub(crate) fn note(&self, kind: EventKind, payload: Value) {
+        let acts = match kind {
+            EventKind::OutputQueued => true,
+            EventKind::ToolStarted => payload[EFFECT] != json!(Effect::Read),
+            _ => false,
+        };
+        if acts {
+            self.acted.store(true, Ordering::Release);
+        }
         self.noted.lock().unwrap_or_else(PoisonError::into_inner).push(self.about(kind, payload));
     }
 
@@ -97,6 +110,11 @@ impl Record {
     pub(crate) async fn join(&self, input: &str) -> Result<(), JournalError> {
         let run = self.run.as_deref().unwrap_or_default();
         self.journal.join_run(run, input, self.take_noted()).await
+    }
+
+    /// Whether the run did more than look and think: such a run is not taken again after a crash, either.
+    pub(crate) fn has_acted(&self) -> bool {
+        self.acted.load(Ordering::Acquire)
     }
 
     /// Whether something is noted that is not written yet.

@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 use std::future::Future;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use homeagent_journal::{EventKind, INPUT_ID, JournalError};
 use homeagent_settings::SettingsError;
@@ -152,7 +152,7 @@ impl Turn {
         control.begun(run.clone());
         tracing::info!(run, conversation, inputs = ids.len(), "turn began");
         let plugins = Arc::clone(&core.plugins);
-        let home = Route { conversation: input.conversation.clone(), reply_route: input.reply_route.clone() };
+        let home = outputs::home(core, &input);
         let shower = Shower::new(plugins, run.clone(), home.conversation.clone(), home.reply_route.clone(), watchers);
         let reply = Arc::new(Mutex::new(Reply::new(home)));
         control.speaks(Arc::clone(&reply));
@@ -327,9 +327,9 @@ impl Turn {
         Ok(())
     }
 
-    /// Where the input came from.
+    /// Where the input came from, or where its answer goes in the place of that.
     pub(crate) fn home(&self) -> Route {
-        Route { conversation: self.input.conversation.clone(), reply_route: self.input.reply_route.clone() }
+        self.reply.lock().unwrap_or_else(PoisonError::into_inner).home.clone()
     }
 
     /// What the turn's calls come from, with the rights it has now.

@@ -1,10 +1,13 @@
 //! What due timers have done for those who set them.
 
+use std::sync::Arc;
+
 use homeagent_journal::EventKind;
+use homeagent_types::model::FailureClass;
 use homeagent_types::ports::Mind;
 use homeagent_types::{CallError, Cause, Conversation, Effect, Errand, Principal, Role, Submission};
 
-use crate::fake::answer;
+use crate::fake::{FakePlugins, answer, call, channel, failure};
 use crate::home::{Home, said, soon};
 
 /// What a timer has done that this person set in their own conversation on `cli`.
@@ -117,4 +120,86 @@ async fn what_the_owner_took_from_somebody_meanwhile_their_timers_do_not_have() 
     assert_eq!(home.agent.standing(&errand("stranger", Role::Owner, "x").cause.principal), Role::Guest);
     let known = Principal { attested: true, ..errand("stranger", Role::Owner, "x").cause.principal };
     assert_eq!(home.agent.standing(&known), Role::Owner);
+}
+
+fn plugins() -> Arc<FakePlugins> {
+    let plugins = FakePlugins::new();
+    plugins.offer_channel(channel("cli"));
+    plugins.offer_echo("look", Effect::Read);
+    plugins.offer_echo("lamp", Effect::Own);
+    plugins
+}
+
+/// An agent whose stop waits for nobody.
+async fn hasty() -> Home {
+    Home::with(plugins(), |settings| settings.set("core.agent.drain_ms", 0).unwrap()).await
+}
+
+/// The agent is stopped as it should be, and started anew.
+async fn restarted(home: Home) -> Home {
+    soon(home.agent.shutdown()).await;
+    assert_eq!(home.plugins.rest().await.len(), 0, "nobody is told of something that is still to come");
+    Home::open(home.folder, plugins(), |_| {}).await
+}
+
+#[tokio::test]
+async fn what_was_due_when_the_agent_stopped_is_done_once_after_the_next_start() {
+    let home = hasty().await;
+    home.agent.errand("timer", errand("ann", Role::Member, "drink tea")).await.unwrap();
+    soon(home.models.next()).await.end(call("look", "{}"));
+    // One is cut while the model thinks about what was looked up, the other one waits behind it.
+    let cut = soon(home.models.next()).await;
+    home.agent.errand("timer", errand("ann", Role::Member, "take the pills")).await.unwrap();
+    let home = restarted(home).await;
+    drop(cut);
+    for text in ["drink tea", "take the pills"] {
+        let asked = soon(home.models.next()).await;
+        assert_eq!(asked.said().last().unwrap(), &format!("[timer] {text}"));
+        asked.end(answer(text));
+        assert_eq!(soon(home.plugins.next_output()).await.text, text);
+    }
+    assert!(home.models.try_next().await.is_none(), "once");
+}
+
+#[tokio::test]
+async fn an_errand_that_had_done_something_when_the_agent_stopped_is_not_done_again() {
+    let home = hasty().await;
+    let order = with_meta(errand("me", Role::Owner, "the lamp"), &[("tool", "lamp")]);
+    home.agent.errand("timer", order).await.unwrap();
+    let cut = soon(home.models.next()).await;
+    soon(home.agent.shutdown()).await;
+    let told = soon(home.plugins.next_output()).await;
+    assert!(told.text.contains("shutting down"), "{}", told.text);
+    let home = Home::open(home.folder, plugins(), |_| {}).await;
+    drop(cut);
+    home.works().await;
+}
+
+#[tokio::test]
+async fn where_no_model_answers_the_words_of_a_timer_are_told_all_the_same() {
+    let home = Home::new().await;
+    home.agent.errand("timer", errand("ann", Role::Member, "take the pills")).await.unwrap();
+    soon(home.models.next()).await.fail(failure("No source could answer.", FailureClass::Network));
+    let told = soon(home.plugins.next_output()).await;
+    assert!(told.text.starts_with("No source could answer.") && told.text.ends_with("take the pills"), "{}", told.text);
+}
+
+#[tokio::test]
+async fn a_timer_of_the_owner_that_was_set_where_nobody_listens_speaks_where_they_are() {
+    let home = Home::new().await;
+    for (conversation, role, to) in [
+        (Conversation::person("api", "owner"), Role::Owner, Some("cli:me")),
+        (Conversation::person("api", "ann"), Role::Member, None),
+    ] {
+        let mut set = errand("me", role, &conversation.to_string());
+        set.cause.audience = conversation.audience();
+        set.cause.conversation = Some(conversation);
+        home.agent.errand("timer", set).await.unwrap();
+        soon(home.models.next()).await.end(answer("tea time"));
+        let Some(to) = to else { continue };
+        let output = soon(home.plugins.next_output()).await;
+        assert_eq!((output.text.as_str(), output.conversation.to_string().as_str()), ("tea time", to));
+    }
+    home.works().await;
+    assert_eq!(home.plugins.rest().await.len(), 0, "what others set is told nobody else");
 }
