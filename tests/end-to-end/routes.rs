@@ -105,6 +105,11 @@ async fn a_plugin_answers_requests_at_its_routes_and_nobody_else_gets_there() {
     let (status, problem) =
         daemon.request("GET", WEATHER, &[STRANGER, ("origin", "https://evil.example")], String::new()).await;
     assert_eq!(status, 403, "{problem}");
+    // A picture in a page, with which no browser sends an origin.
+    for (site, wanted) in [("cross-site", 403), ("same-site", 403), ("same-origin", 200), ("none", 200)] {
+        let headers = [STRANGER, ("sec-fetch-site", site)];
+        assert_eq!(daemon.request("GET", WEATHER, &headers, String::new()).await.0, wanted, "{site}");
+    }
     daemon.waiter(&["settings", "set", "plugin.webhook.access_token", "open-sesame"]).await.ok();
     let (status, problem) = daemon.request("GET", WEATHER, &[], String::new()).await;
     assert_eq!(status, 403, "the daemon's own token is another one: {problem}");

@@ -18,6 +18,9 @@ use crate::core::Shared;
 use crate::meters;
 use crate::token;
 
+/// Says where the page lies that sends a request; pages can't set it.
+const SEC_FETCH_SITE: &str = "sec-fetch-site";
+
 /// The one path that needs no token.
 pub(crate) const PING: &str = "/api/v1/ping";
 
@@ -114,6 +117,7 @@ fn admit_to_path(core: &Shared, path: &ServedPath, listen: &str, request: &Reque
     let secret = path.token.as_deref().map(|key| core.parts.secrets.get(key)).transpose()?.flatten();
     let Some(secret) = secret else {
         check_host(listen, Door::Network, headers).inspect_err(refused(meters::HOST))?;
+        check_site(headers).inspect_err(refused(meters::ORIGIN))?;
         return check_near(path, request).inspect_err(refused(meters::TOKEN));
     };
     let given = given_token(request);
@@ -128,6 +132,16 @@ fn admit_to_path(core: &Shared, path: &ServedPath, listen: &str, request: &Reque
 
 fn refused(reason: &'static str) -> impl Fn(&Problem) {
     move |_| meters::refused(reason)
+}
+
+/// Whether a page of another site sends this. With the simplest requests, such as that for a picture, browsers say no
+/// origin; all of today's say this.
+fn check_site(headers: &HeaderMap) -> Result<(), Problem> {
+    let site = headers.get(SEC_FETCH_SITE).map(|site| site.to_str().unwrap_or_default());
+    match site {
+        None | Some("same-origin" | "none") => Ok(()),
+        Some(_) => Err(Problem::new(StatusCode::FORBIDDEN, "pages of other sites may not use this path")),
+    }
 }
 
 /// Whether the client is on this machine.
