@@ -84,8 +84,8 @@ pub(crate) fn owners_settings(asked: impl Fn(&str) -> Option<Details>) -> Vec<St
     let lists = lists.into_iter().filter_map(of).flatten();
     let secrets = asked(SecretsWant::CAPABILITY).unwrap_or_default();
     let secrets = secrets.into_iter().filter_map(|(_, secret)| secret.get("setting").cloned());
-    let listen = asked(Listen::CAPABILITY).and_then(|mut listen| listen.remove("websocket"));
-    let doors = listen.as_ref().and_then(Value::as_object).into_iter().flatten();
+    let listen = asked(Listen::CAPABILITY).unwrap_or_default();
+    let doors = listen.values().filter_map(Value::as_object).flatten();
     let doors = doors.filter_map(|(_, door)| door.get("address").cloned());
     lists.chain(secrets).chain(doors).filter_map(|name| name.as_str().map(str::to_owned)).collect()
 }
