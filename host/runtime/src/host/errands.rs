@@ -1,6 +1,6 @@
 //! `errands`: what a plugin does later for those who ask for it now.
 
-use homeagent_types::{CallError, Errand};
+use homeagent_types::{CallError, Denial, Errand};
 use wasmtime::component::Accessor;
 
 use super::Call;
@@ -28,6 +28,14 @@ impl<T: Send + 'static> errands::HostWithStore<T> for HostData {
             most = state.granted::<TimersWant>(&attempt)?.most;
             // What the guest says of the cause is not believed, only which of its own calls it stands for.
             let known = state.slot.believed(&cause.meta).ok_or_else(foreign)?;
+            // A timer outlasts the call, and so would the rights that another plugin has for as long as its own runs.
+            if let Some(other) = known.chain.iter().find(|slot| **slot != state.slot.name) {
+                return Err(CallError::Denied(Denial {
+                    capability: CAPABILITY.to_owned(),
+                    attempt: format!("{attempt}, for the plugin {other}"),
+                    remedy: "a plugin sets timers of its own with the grant `timers`; people ask the agent".to_owned(),
+                }));
+            }
             creator = Some(Creator::from(known));
             Ok(())
         })?;

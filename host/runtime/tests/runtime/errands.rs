@@ -1,7 +1,7 @@
 //! Timers for those who ask for them, by a clock that tests set.
 
-use homeagent_types::ports::PluginAdmin;
-use homeagent_types::{Conversation, Role};
+use homeagent_types::ports::{PluginAdmin, Plugins as _};
+use homeagent_types::{Cause, Conversation, Role};
 
 use crate::house::{self, House, owner, soon, until};
 use crate::timers::{none_left, timers};
@@ -10,7 +10,7 @@ const HOUR: i64 = 3_600_000;
 
 async fn with_errands() -> House {
     let house = house::empty();
-    house.install_asking("tenant", "[wants.timers]\n[wants.input]\n[wants.errands]");
+    house.install_asking("tenant", "[wants.timers]\n[wants.errands]");
     house.runtime.load_all().await;
     house.grant_all().await;
     house
@@ -68,6 +68,17 @@ async fn nobody_has_errands_without_the_grant_or_with_a_cause_that_is_not_theirs
         assert!(refused.starts_with("invalid: the cause is that of no call"), "{act}: {refused}");
     }
     assert_eq!(claims(&house), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_plugin_gets_no_timer_with_the_rights_that_it_has_for_a_call() {
+    let house = with_errands().await;
+    let act = r#"{"do":"errand","name":"x","at":1,"times":0}"#.to_owned();
+    let through = Cause { chain: vec!["stranger".to_owned()], ..house::cause(1_000) };
+    let told = house.runtime.call_tool("tenant", "timers", act, through).await.expect("the guest says what came of it");
+    let told = told.for_model();
+    assert!(told.contains("for the plugin stranger") && told.contains("`errands`"), "{told}");
+    assert_eq!(timers(&house, r#"{"do":"list"}"#).await, "[]");
 }
 
 #[tokio::test]
