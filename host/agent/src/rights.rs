@@ -45,10 +45,19 @@ pub(crate) fn is_forwarded(input: &Input) -> bool {
     input.meta.iter().any(|(key, value)| key == FORWARDED && value == "true")
 }
 
-/// Whether others may have written what an input says: it was said in a group, it was forwarded, or a plugin that reaches
-/// the network says it by itself.
+/// Whether others may have written what an input says: it was said in a group, or in somebody else's conversation, it was
+/// forwarded, or a plugin that reaches the network says it by itself.
 pub(crate) fn is_foreign(input: &Input, offers: &Offers) -> bool {
-    let private = matches!(input.conversation.peer, Peer::Person(_));
     let by_plugin = input.principal.role == Role::Plugin && offers.outward.contains(&input.source);
-    is_forwarded(input) || !private || by_plugin
+    is_forwarded(input) || by_plugin || !is_at_home(input)
+}
+
+/// Whether the speaker of an input is in a conversation of their own. Channels may know an owner's conversation by another
+/// name than their account; what is below an owner may be a stranger whose words a channel brings before the owner.
+fn is_at_home(input: &Input) -> bool {
+    let who = &input.principal;
+    match &input.conversation.peer {
+        Peer::Person(person) => who.attested || who.role == Role::Owner || *person == who.user,
+        _ => false,
+    }
 }

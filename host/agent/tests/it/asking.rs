@@ -188,6 +188,28 @@ async fn a_forwarded_text_makes_the_owner_be_asked_but_not_for_what_only_looks()
 }
 
 #[tokio::test]
+async fn what_a_stranger_brings_before_the_owner_is_a_strangers_as_long_as_it_is_in_the_window() {
+    let home = home(&[]).await;
+    let request =
+        Submission { kind: "request".to_owned(), peer: Peer::Person("me".to_owned()), ..said("eve", "ring!") };
+    home.agent.submit("cli", None, request).await.unwrap();
+    let model = soon(home.models.next()).await;
+    assert_eq!(model.said().len(), 1);
+    model.end(answer("somebody asks to be let in"));
+    assert_eq!(reply(&home).await, "somebody asks to be let in");
+    home.say("me", "well, go on").await;
+    let model = soon(home.models.next()).await;
+    assert_eq!(model.said().len(), 2, "the owner reads on where the stranger wrote");
+    model.end(call("act", "{}"));
+    question(&home).await;
+    home.say("me", "no").await;
+    let model = soon(home.models.next()).await;
+    assert!(model.results().last().unwrap().contains("said no"), "{:?}", model.results());
+    model.end(answer("well"));
+    assert_eq!(reply(&home).await, "well");
+}
+
+#[tokio::test]
 async fn what_was_forwarded_stays_so_when_it_is_answered_together_with_other_words() {
     let set = |settings: &Settings| settings.set("core.agent.parallel_conversations", 1).unwrap();
     let home = Home::with(plugins(), set).await;
@@ -290,22 +312,19 @@ async fn several_questions_of_a_turn_come_one_after_the_other() {
 #[tokio::test]
 async fn where_more_than_one_waits_the_answer_says_which() {
     let home = home(&["act=ask"]).await;
-    home.bindings.bind("cli", "bea", "owner").unwrap();
+    // She comes behind `me` where nothing else decides.
+    home.bindings.bind("cli", "zoe", "owner").unwrap();
     home.say("me", "go").await;
     soon(home.models.next()).await.end(call("act", "{}"));
-    let first = question(&home).await;
+    assert_eq!(question(&home).await.conversation.to_string(), "cli:me");
     home.agent.submit("cli", None, in_group("me", "go")).await.unwrap();
     soon(home.models.next()).await.end(call("act", r#"{"n":2}"#));
-    let second = question(&home).await;
-    assert_eq!(first.conversation == second.conversation, second.conversation.to_string() == "cli:me");
-    let here = second.conversation.to_string() == "cli:me";
-    if here {
-        home.say("me", "yes").await;
-        assert!(reply(&home).await.starts_with("Which one?"));
-    }
+    assert_eq!(question(&home).await.conversation.to_string(), "cli:me");
+    home.say("me", "yes").await;
+    let which = reply(&home).await;
+    assert!(which.starts_with("Which one?") && which.contains("1, 2"), "{which}");
     assert_eq!(home.agent.questions().len(), 2);
-    let user = if here { "me" } else { "bea" };
-    home.say(user, "yes 2").await;
+    home.say("me", "yes 2").await;
     assert_eq!(reply(&home).await, "Question 2: act runs.");
     soon(home.models.next()).await.end(answer("the second"));
     assert_eq!(reply(&home).await, "the second");
