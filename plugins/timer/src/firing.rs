@@ -4,7 +4,7 @@ use homeagent_sdk::Timestamp;
 use jiff::civil::Time;
 
 use crate::entry::{Entry, Missed};
-use crate::schedule::{Here, Schedule, timestamp};
+use crate::schedule::{Here, Schedule};
 
 /// Later than this, in milliseconds, a time was missed.
 const GRACE: u64 = 60_000;
@@ -23,7 +23,8 @@ pub(crate) struct QuietHours {
 impl QuietHours {
     /// Reads `22:30-07:00`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        let (from, to) = text.split_once(['-', '–', '~'])?;
+        let text = text.replace('：', ":");
+        let (from, to) = text.split_once(['-', '–', '—', '~', '～'])?;
         let time = |text: &str| {
             let (hour, minute) = text.trim().split_once(':')?;
             Time::new(hour.parse().ok()?, minute.parse().ok()?, 0, 0).ok()
@@ -39,9 +40,9 @@ impl QuietHours {
         let overnight = self.from > self.to;
         let quiet = if overnight { time >= self.from || time < self.to } else { time >= self.from && time < self.to };
         let date = if overnight && time >= self.from { local.date().tomorrow().ok()? } else { local.date() };
-        let end = date.to_datetime(self.to).to_zoned(here.zone.clone()).ok()?;
+        let end = here.moment(date.to_datetime(self.to))?;
         // Where the clock is put back the end may seem to have passed.
-        quiet.then(|| timestamp(&end)).filter(|end| *end > now)
+        (quiet && end > now).then_some(end)
     }
 }
 
