@@ -81,10 +81,14 @@ pub(crate) fn decide(
         let entry = reset(entry, now, here)?;
         return Ok(wait(entry.next, entry));
     }
-    if let Some(end) = quiet.filter(|_| !entry.urgent).and_then(|quiet| quiet.end(now, here)) {
+    let quiet = quiet.filter(|_| !entry.urgent);
+    let quiet_end = |time| quiet.and_then(|quiet| quiet.end(time, here));
+    let was_missed = now.saturating_sub(due) > GRACE;
+    // What was due before the quiet hours and is skipped, is over; what is due in them waits, however late it is told.
+    let is_over = was_missed && entry.missed == Missed::Skip && quiet_end(due).is_none();
+    if let Some(end) = quiet_end(now).filter(|_| !is_over) {
         return Ok(wait(end, entry.clone()));
     }
-    let was_missed = now.saturating_sub(due) > GRACE;
     let runs = match entry.missed {
         Missed::Skip if was_missed => Vec::new(),
         Missed::All => each(entry, now, here)?,
