@@ -4,7 +4,7 @@ use homeagent_sdk::Timestamp;
 use jiff::civil::Time;
 
 use crate::entry::{Entry, Missed};
-use crate::schedule::{Here, Schedule, timestamp};
+use crate::schedule::{Here, Schedule};
 
 /// Later than this, in milliseconds, a time was missed.
 const GRACE: u64 = 60_000;
@@ -23,7 +23,8 @@ pub(crate) struct QuietHours {
 impl QuietHours {
     /// Reads `22:30-07:00`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        let (from, to) = text.split_once(['-', '–', '~'])?;
+        let text = text.replace('：', ":");
+        let (from, to) = text.split_once(['-', '–', '—', '~', '～'])?;
         let time = |text: &str| {
             let (hour, minute) = text.trim().split_once(':')?;
             Time::new(hour.parse().ok()?, minute.parse().ok()?, 0, 0).ok()
@@ -39,9 +40,9 @@ impl QuietHours {
         let overnight = self.from > self.to;
         let quiet = if overnight { time >= self.from || time < self.to } else { time >= self.from && time < self.to };
         let date = if overnight && time >= self.from { local.date().tomorrow().ok()? } else { local.date() };
-        let end = date.to_datetime(self.to).to_zoned(here.zone.clone()).ok()?;
+        let end = here.moment(date.to_datetime(self.to))?;
         // Where the clock is put back the end may seem to have passed.
-        quiet.then(|| timestamp(&end)).filter(|end| *end > now)
+        (quiet && end > now).then_some(end)
     }
 }
 
@@ -80,10 +81,14 @@ pub(crate) fn decide(
         let entry = reset(entry, now, here)?;
         return Ok(wait(entry.next, entry));
     }
-    if let Some(end) = quiet.filter(|_| !entry.urgent).and_then(|quiet| quiet.end(now, here)) {
+    let quiet = quiet.filter(|_| !entry.urgent);
+    let quiet_end = |time| quiet.and_then(|quiet| quiet.end(time, here));
+    let was_missed = now.saturating_sub(due) > GRACE;
+    // What was due before the quiet hours and is skipped, is over; what is due in them waits, however late it is told.
+    let is_over = was_missed && entry.missed == Missed::Skip && quiet_end(due).is_none();
+    if let Some(end) = quiet_end(now).filter(|_| !is_over) {
         return Ok(wait(end, entry.clone()));
     }
-    let was_missed = now.saturating_sub(due) > GRACE;
     let runs = match entry.missed {
         Missed::Skip if was_missed => Vec::new(),
         Missed::All => each(entry, now, here)?,

@@ -4,7 +4,8 @@ use chrono::NaiveDate;
 use croner::Cron;
 use croner::parser::{CronParser, Seconds};
 use homeagent_sdk::Timestamp;
-use jiff::tz::TimeZone;
+use jiff::civil::DateTime;
+use jiff::tz::{AmbiguousOffset, TimeZone};
 use jiff::{ToSpan as _, Zoned};
 use serde::{Deserialize, Serialize};
 use sunrise::{Coordinates, SolarDay, SolarEvent};
@@ -48,7 +49,7 @@ pub(crate) struct Place(Coordinates);
 impl Place {
     /// Reads `latitude, longitude`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        let (latitude, longitude) = text.split_once([',', ' '])?;
+        let (latitude, longitude) = text.split_once([',', '，', ' '])?;
         Coordinates::new(latitude.trim().parse().ok()?, longitude.trim().parse().ok()?).map(Self)
     }
 }
@@ -66,6 +67,18 @@ impl Here {
         let milliseconds = i64::try_from(time).unwrap_or(i64::MAX);
         let moment = jiff::Timestamp::from_millisecond(milliseconds).unwrap_or(jiff::Timestamp::MAX);
         moment.to_zoned(self.zone.clone())
+    }
+
+    /// When the user's clock first shows a time, or has just left it out.
+    pub(crate) fn moment(&self, local: DateTime) -> Option<Timestamp> {
+        let ambiguous = self.zone.to_ambiguous_zoned(local);
+        let is_left_out = matches!(ambiguous.offset(), AmbiguousOffset::Gap { .. });
+        let earlier = ambiguous.earlier().ok()?;
+        if !is_left_out {
+            return Some(timestamp(&earlier));
+        }
+        let put_ahead = self.zone.following(earlier.timestamp()).next()?.timestamp();
+        u64::try_from(put_ahead.as_millisecond()).ok()
     }
 
     /// A moment in words that `words::parse` reads again.

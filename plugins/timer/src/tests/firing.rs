@@ -115,7 +115,11 @@ fn in_quiet_hours_a_timer_waits_for_their_end_and_an_urgent_one_does_not() {
     assert_eq!(next(&decide(&entry, at("2026-12-01 06:59", &here))), Some(end));
     let runs = super::super::firing::decide(&entry, end, end, &here, Some(quiet)).expect("it can be decided").runs;
     assert_eq!(runs, [Run { time: due, missed: 0 }], "it is not taken for one that was missed");
-    assert_eq!(decide(&Entry { urgent: true, ..entry }, due).runs.len(), 1);
+    assert_eq!(decide(&Entry { urgent: true, ..entry.clone() }, due).runs.len(), 1);
+    let before = at("2026-11-30 21:00", &here);
+    let missed = Entry { next: before, ..entry };
+    let skipped = super::super::firing::decide(&missed, before, due, &here, Some(quiet)).expect("it can be decided");
+    assert_eq!(skipped, Decision { runs: Vec::new(), again: None }, "it was due before they began");
     for text in ["", "22:30", "22:30-22:30", "25:00-07:00", "x-y"] {
         assert_eq!(QuietHours::parse(text), None, "{text}");
     }

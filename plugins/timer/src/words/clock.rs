@@ -4,7 +4,7 @@ use homeagent_sdk::Timestamp;
 use jiff::civil::Date;
 
 use super::lexer::{Part, Token};
-use crate::schedule::{Here, timestamp};
+use crate::schedule::Here;
 
 /// An hour, with what goes with it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -12,6 +12,8 @@ pub(super) struct Hour {
     time: Option<(u32, u32)>,
     part: Option<Part>,
     pm: bool,
+    /// Written so that it can only be of 24 hours.
+    padded: bool,
 }
 
 impl Hour {
@@ -26,6 +28,13 @@ impl Hour {
                 self.part = Some(part);
                 return Ok(0);
             }
+            // midnight tonight
+            (Token::Part(part @ (Part::Midnight | Part::Night)), _)
+                if matches!(self.part, Some(Part::Midnight | Part::Night)) && self.part != Some(part) =>
+            {
+                self.part = Some(Part::Midnight);
+                return Ok(0);
+            }
             (Token::Pm, _) if self.time.is_some() => {
                 self.pm = true;
                 return Ok(0);
@@ -36,7 +45,10 @@ impl Hour {
                 ((*hour, 0), 1)
             }
             (Token::At, _) => return Ok(0),
-            (Token::Clock(hour, minute), _) => ((hour, minute), 0),
+            (Token::Clock(hour, minute, padded), _) => {
+                self.padded = padded;
+                ((hour, minute), 0)
+            }
             (Token::Number(hour), [Token::Point, Token::Half, ..]) => ((hour, 30), 2),
             (Token::Number(hour), [Token::Point, Token::Number(quarters), Token::Quarter, ..]) => {
                 ((hour, quarters * 15), 3)
@@ -57,39 +69,59 @@ impl Hour {
 
     /// Hour, minute, and whether that is on the day after.
     pub(super) fn time(&self) -> Result<(u32, u32, bool), String> {
+        use Part::{Afternoon, DeadOfNight, Early, Evening, Midnight, Morning, Night, Noon};
         let (hour, minute) = match (self.time, self.part) {
             (Some(time), _) => time,
-            (None, Some(Part::Noon)) => (12, 0),
-            (None, Some(Part::Midnight)) => return Ok((0, 0, true)),
+            (None, Some(Noon)) => (12, 0),
+            (None, Some(Midnight)) => return Ok((0, 0, true)),
             (None, _) => return Err("at which time of day".to_owned()),
         };
-        if hour > 24 || minute > 59 || (hour == 24 && minute > 0) || (self.pm && !(1..=12).contains(&hour)) {
-            return Err(format!("{hour}:{minute:02} is no time of day"));
+        let nonsense = || Err(format!("{hour}:{minute:02} is no time of that part of the day"));
+        if hour > 24 || minute > 59 || (hour == 24 && minute > 0) {
+            return nonsense();
         }
-        let half = |least: u32| if (least..12).contains(&hour) { hour + 12 } else { hour };
-        let (hour, next) = match self.part {
-            _ if self.pm => (if hour == 12 { 12 } else { hour + 12 }, false),
-            Some(Part::Early) if hour == 12 => (0, false),
-            Some(Part::Afternoon) => (half(1), false),
-            // 中午一点 is in the afternoon, 中午十一点 is not.
-            Some(Part::Noon) => (if hour < 6 { hour + 12 } else { hour }, false),
+        let (hour, next) = match (self.part, hour) {
+            (None | Some(Afternoon), 1..=12) | (Some(Evening), 1..=11) | (Some(Night), 5..=11) if self.pm => {
+                (hour % 12 + 12, false)
+            }
+            _ if self.pm => return nonsense(),
+            (None, 1..=5) if !self.padded => {
+                return Err(format!("{hour}:{minute:02} in the morning or in the afternoon"));
+            }
+            (None | Some(Night | DeadOfNight | Midnight), 24) => (0, true),
+            (None, _) => (hour, false),
+            (Some(Early), 12) => (0, false),
+            (Some(Early | Morning), 0..=11) | (Some(Noon), 11 | 12) | (Some(Afternoon), 12 | 13..=19) => (hour, false),
+            // 中午一点 is in the afternoon.
+            (Some(Noon), 1..=3) | (Some(Afternoon), 1..=11) | (Some(Evening | Night), 5..=11) => (hour + 12, false),
+            (Some(DeadOfNight), 8..=11) => (hour + 12, false),
+            (Some(Evening | Night), 17..=23) | (Some(DeadOfNight), 20..=23) => (hour, false),
             // The night goes on behind midnight.
-            Some(Part::Evening) if hour == 12 => (0, true),
-            Some(Part::Evening) if hour < 5 => (hour, true),
-            Some(Part::Evening) => (half(5), false),
-            Some(Part::Midnight) if hour == 12 => (0, true),
-            _ => (hour, false),
+            (Some(Night | DeadOfNight | Midnight), 12) => (0, true),
+            (Some(Night), 0..=4) | (Some(DeadOfNight), 0..=5) | (Some(Midnight), 0) => (hour, true),
+            _ => return nonsense(),
         };
-        Ok(if hour == 24 { (0, minute, true) } else { (hour, minute, next) })
+        Ok((hour, minute, next))
     }
 
-    /// This time on a date; one that the clock leaves out is as much later.
+    /// Whether it may as well be twelve hours later.
+    pub(super) fn is_of_twelve(&self) -> bool {
+        self.part.is_none() && !self.pm && !self.padded && self.time.is_some_and(|(hour, _)| (1..=12).contains(&hour))
+    }
+
+    /// Whether it lies behind midnight, and it can't be told of which day it is where a day is named.
+    pub(super) fn is_between_days(&self) -> bool {
+        let is_vague = matches!(self.part, Some(Part::DeadOfNight | Part::Midnight));
+        self.time().is_ok_and(|(hour, _, next)| next && (hour > 0 || is_vague))
+    }
+
+    /// This time on a date.
     pub(super) fn on(&self, date: Date, here: &Here) -> Result<Timestamp, String> {
         let (hour, minute, next) = self.time()?;
         let broken = "there is no such time";
         let date = if next { date.tomorrow().map_err(|_| broken.to_owned())? } else { date };
         let number = |number: u32| i8::try_from(number).unwrap_or(i8::MAX);
         let local = date.at(number(hour), number(minute), 0, 0);
-        local.to_zoned(here.zone.clone()).map(|zoned| timestamp(&zoned)).map_err(|_| broken.to_owned())
+        here.moment(local).ok_or_else(|| broken.to_owned())
     }
 }

@@ -11,6 +11,7 @@ pub(super) enum Unit {
     Day,
     Week,
     Month,
+    Year,
 }
 
 /// A part of the day.
@@ -21,7 +22,12 @@ pub(super) enum Part {
     Morning,
     Noon,
     Afternoon,
+    /// evening, 傍晚: before midnight.
     Evening,
+    /// 晚上, tonight: it goes on behind midnight.
+    Night,
+    /// 半夜: around midnight.
+    DeadOfNight,
     Midnight,
 }
 
@@ -30,8 +36,8 @@ pub(super) enum Part {
 pub(super) enum Token {
     Number(u32),
     Half,
-    /// `9:30`.
-    Clock(u32, u32),
+    /// `9:30`, and whether it is written as of 24 hours: `09:30`.
+    Clock(u32, u32, bool),
     /// `1st`, 1号: a day of a month.
     Ordinal(u32),
     Unit(Unit),
@@ -48,6 +54,8 @@ pub(super) enum Token {
     /// December.
     Month(u32),
     Every,
+    /// 隔: so much lies between.
+    Apart,
     /// `in`.
     In,
     /// 后, `from now`; `after` before a sunrise.
@@ -65,22 +73,55 @@ pub(super) enum Token {
     Weekday(u32),
     Workdays,
     Weekend,
-    /// 下, next.
+    /// 下: of the next week or month.
+    OfNext,
+    /// next.
     Next,
+    /// 这, this.
+    This,
     /// 到, to: between two weekdays.
     To,
     Sun(Sun),
 }
 
 use Token::{
-    After, At, Before, Day, DayOfMonth, Every, Fen, Half, In, Month, MonthNumber, Next, Number, Pm, Point, Quarter, To,
-    Weekday, Weekend, Workdays,
+    After, Apart, At, Before, Day, DayOfMonth, Every, Fen, Half, In, Month, MonthNumber, Next, Number, OfNext, Pm,
+    Point, Quarter, This, To, Weekday, Weekend, Workdays,
 };
 
 /// What means nothing by itself.
 const FILLERS: &[&str] = &[
-    "the", "of", "on", "and", "sharp", "o", "整", "钟", "个", "的", "在", "于", "隔", "和", "、", "，", ",", "。", ".",
-    "；", ";", "请", "都", "過", "过",
+    "the",
+    "of",
+    "on",
+    "and",
+    "sharp",
+    "o",
+    "整",
+    "钟",
+    "个",
+    "的",
+    "在",
+    "于",
+    "和",
+    "、",
+    "，",
+    ",",
+    "。",
+    ".",
+    "；",
+    ";",
+    "?",
+    "？",
+    "请",
+    "都",
+    "過",
+    "过",
+    "提醒",
+    "提醒我",
+    "叫我",
+    "please",
+    "remind me",
 ];
 
 const SUNRISE: Token = Token::Sun(Sun::Sunrise);
@@ -89,7 +130,8 @@ const SUNSET: Token = Token::Sun(Sun::Sunset);
 #[rustfmt::skip]
 const PHRASES: &[(&str, &[Token])] = &[
     ("every", &[Every]), ("each", &[Every]), ("daily", &[Every, Token::Unit(Unit::Day)]),
-    ("hourly", &[Every, Token::Unit(Unit::Hour)]), ("weekly", &[Every, Token::Unit(Unit::Week)]),
+    ("yearly", &[Every, Token::Unit(Unit::Year)]), ("every year", &[Every, Token::Unit(Unit::Year)]),
+    ("每年", &[Every, Token::Unit(Unit::Year)]), ("隔", &[Apart]), ("hourly", &[Every, Token::Unit(Unit::Hour)]), ("weekly", &[Every, Token::Unit(Unit::Week)]),
     ("monthly", &[Every, Token::Unit(Unit::Month)]), ("every other day", &[Every, Number(2), Token::Unit(Unit::Day)]),
     ("每", &[Every]), ("毎", &[Every]), ("天天", &[Every, Token::Unit(Unit::Day)]),
     ("in", &[In]), ("after", &[After]), ("from now", &[After]), ("later", &[After]), ("before", &[Before]), ("at", &[At]),
@@ -99,7 +141,7 @@ const PHRASES: &[(&str, &[Token])] = &[
     ("four", &[Number(4)]), ("five", &[Number(5)]), ("six", &[Number(6)]), ("seven", &[Number(7)]),
     ("eight", &[Number(8)]), ("nine", &[Number(9)]), ("ten", &[Number(10)]), ("eleven", &[Number(11)]),
     ("twelve", &[Number(12)]), ("fifteen", &[Number(15)]), ("twenty", &[Number(20)]), ("thirty", &[Number(30)]),
-    ("half", &[Half]), ("half a", &[Half]), ("half an", &[Half]), ("半", &[Half]), ("半个", &[Half]),
+    ("half", &[Half]), ("and a half", &[Half]), ("half a", &[Half]), ("half an", &[Half]), ("半", &[Half]), ("半个", &[Half]),
     ("second", &[Token::Unit(Unit::Second)]), ("seconds", &[Token::Unit(Unit::Second)]),
     ("sec", &[Token::Unit(Unit::Second)]), ("secs", &[Token::Unit(Unit::Second)]), ("s", &[Token::Unit(Unit::Second)]),
     ("秒", &[Token::Unit(Unit::Second)]), ("秒钟", &[Token::Unit(Unit::Second)]),
@@ -121,27 +163,28 @@ const PHRASES: &[(&str, &[Token])] = &[
     ("in the morning", &[Token::Part(Part::Morning)]), ("morning", &[Token::Part(Part::Morning)]),
     ("in the afternoon", &[Token::Part(Part::Afternoon)]), ("afternoon", &[Token::Part(Part::Afternoon)]),
     ("in the evening", &[Token::Part(Part::Evening)]), ("evening", &[Token::Part(Part::Evening)]),
-    ("at night", &[Token::Part(Part::Evening)]), ("night", &[Token::Part(Part::Evening)]),
+    ("at night", &[Token::Part(Part::Night)]), ("night", &[Token::Part(Part::Night)]),
     ("noon", &[Token::Part(Part::Noon)]), ("midday", &[Token::Part(Part::Noon)]),
     ("midnight", &[Token::Part(Part::Midnight)]), ("午夜", &[Token::Part(Part::Midnight)]),
-    ("半夜", &[Token::Part(Part::Evening)]), ("凌晨", &[Token::Part(Part::Early)]), ("清晨", &[Token::Part(Part::Morning)]),
+    ("半夜", &[Token::Part(Part::DeadOfNight)]), ("深夜", &[Token::Part(Part::DeadOfNight)]), ("凌晨", &[Token::Part(Part::Early)]), ("清晨", &[Token::Part(Part::Morning)]),
     ("早上", &[Token::Part(Part::Morning)]), ("早晨", &[Token::Part(Part::Morning)]), ("早", &[Token::Part(Part::Morning)]),
     ("上午", &[Token::Part(Part::Morning)]), ("中午", &[Token::Part(Part::Noon)]), ("正午", &[Token::Part(Part::Noon)]),
     ("下午", &[Token::Part(Part::Afternoon)]), ("午后", &[Token::Part(Part::Afternoon)]),
-    ("傍晚", &[Token::Part(Part::Evening)]), ("晚上", &[Token::Part(Part::Evening)]), ("晚", &[Token::Part(Part::Evening)]),
-    ("夜里", &[Token::Part(Part::Evening)]), ("夜晚", &[Token::Part(Part::Evening)]),
-    ("today", &[Day(0)]), ("tonight", &[Day(0), Token::Part(Part::Evening)]), ("tomorrow", &[Day(1)]),
+    ("傍晚", &[Token::Part(Part::Evening)]), ("晚上", &[Token::Part(Part::Night)]), ("晚", &[Token::Part(Part::Night)]),
+    ("夜里", &[Token::Part(Part::DeadOfNight)]), ("夜晚", &[Token::Part(Part::Night)]),
+    ("today", &[Day(0)]), ("tonight", &[Day(0), Token::Part(Part::Night)]), ("tomorrow", &[Day(1)]),
     ("the day after tomorrow", &[Day(2)]), ("day after tomorrow", &[Day(2)]),
     ("今天", &[Day(0)]), ("今日", &[Day(0)]), ("今", &[Day(0)]), ("明天", &[Day(1)]), ("明日", &[Day(1)]), ("明", &[Day(1)]),
     ("后天", &[Day(2)]), ("後天", &[Day(2)]), ("大后天", &[Day(3)]), ("大後天", &[Day(3)]),
     ("monday", &[Weekday(1)]), ("tuesday", &[Weekday(2)]), ("wednesday", &[Weekday(3)]), ("thursday", &[Weekday(4)]),
-    ("friday", &[Weekday(5)]), ("saturday", &[Weekday(6)]), ("sunday", &[Weekday(7)]), ("mondays", &[Weekday(1)]),
-    ("tuesdays", &[Weekday(2)]), ("wednesdays", &[Weekday(3)]), ("thursdays", &[Weekday(4)]), ("fridays", &[Weekday(5)]),
-    ("saturdays", &[Weekday(6)]), ("sundays", &[Weekday(7)]), ("mon", &[Weekday(1)]), ("tue", &[Weekday(2)]),
+    ("friday", &[Weekday(5)]), ("saturday", &[Weekday(6)]), ("sunday", &[Weekday(7)]), ("mondays", &[Every, Weekday(1)]),
+    ("tuesdays", &[Every, Weekday(2)]), ("wednesdays", &[Every, Weekday(3)]), ("thursdays", &[Every, Weekday(4)]),
+    ("fridays", &[Every, Weekday(5)]), ("saturdays", &[Every, Weekday(6)]), ("sundays", &[Every, Weekday(7)]), ("mon", &[Weekday(1)]), ("tue", &[Weekday(2)]),
     ("wed", &[Weekday(3)]), ("thu", &[Weekday(4)]), ("fri", &[Weekday(5)]), ("sat", &[Weekday(6)]), ("sun", &[Weekday(7)]),
     ("weekday", &[Workdays]), ("weekdays", &[Workdays]), ("workday", &[Workdays]), ("workdays", &[Workdays]),
-    ("工作日", &[Workdays]), ("weekend", &[Weekend]), ("weekends", &[Weekend]), ("周末", &[Weekend]),
-    ("next", &[Next]), ("下", &[Next]), ("下个", &[Next]), ("to", &[To]), ("through", &[To]), ("-", &[To]), ("到", &[To]),
+    ("工作日", &[Workdays]), ("weekend", &[Weekend]), ("weekends", &[Every, Weekend]), ("周末", &[Weekend]),
+    ("next", &[Next]), ("下", &[OfNext]), ("下个", &[OfNext]), ("this", &[This]), ("这", &[This]), ("这个", &[This]),
+    ("本", &[This]), ("to", &[To]), ("through", &[To]), ("-", &[To]), ("到", &[To]),
     ("至", &[To]), ("sunrise", &[SUNRISE]), ("日出", &[SUNRISE]), ("sunset", &[SUNSET]), ("日落", &[SUNSET]),
     ("january", &[Month(1)]), ("february", &[Month(2)]), ("march", &[Month(3)]), ("april", &[Month(4)]), ("may", &[Month(5)]),
     ("june", &[Month(6)]), ("july", &[Month(7)]), ("august", &[Month(8)]), ("september", &[Month(9)]),
@@ -172,13 +215,28 @@ pub(super) fn lex(text: &str) -> Result<Vec<Token>, String> {
 
 /// 周一三五, 星期天: returns how many bytes were taken.
 fn weekdays(rest: &str, tokens: &mut Vec<Token>) -> Option<usize> {
-    let after = WEEK.iter().find_map(|week| rest.strip_prefix(week))?;
-    let mut left = after;
+    // 每个星期六; two weeks are 两个星期.
+    let begin = if tokens.last() == Some(&Every) { rest.strip_prefix('个').unwrap_or(rest) } else { rest };
+    let after = WEEK.iter().find_map(|week| begin.strip_prefix(week))?;
+    let (mut left, before) = (after, tokens.len());
     while let Some(day) = left.chars().next().and_then(weekday) {
         let next = &left[left.chars().next().map_or(0, char::len_utf8)..];
         // 周一三点 is three o'clock on Monday.
         let is_first = left.len() == after.len();
-        if !is_first && next.starts_with(['点', '點', '时', ':', '：', '分']) {
+        let is_digit = left.starts_with(|c: char| c.is_ascii_digit());
+        let is_hour = next.starts_with(['点', '點', '时', ':', '：', '分']);
+        if is_first && is_digit && (is_hour || next.starts_with(|c: char| c.is_ascii_digit())) {
+            return None;
+        }
+        if !is_first && (is_hour || is_digit) {
+            break;
+        }
+        // 周五二十点 is eight in the evening; 周一二十点 may be that, or ten on two days.
+        if !is_first && day == 2 && next.starts_with('十') {
+            if tokens.last() == Some(&Weekday(1)) {
+                tokens.truncate(before);
+                return None;
+            }
             break;
         }
         tokens.push(Weekday(day));
@@ -220,7 +278,7 @@ fn number(rest: &str, tokens: &mut Vec<Token>) -> Option<usize> {
     let number: u32 = rest[..digits].parse().ok()?;
     let after = &rest[digits..];
     if let Some(minutes) = after.strip_prefix(':').and_then(|after| after.get(..2)).and_then(|it| it.parse().ok()) {
-        tokens.push(Token::Clock(number, minutes));
+        tokens.push(Token::Clock(number, minutes, rest.starts_with('0')));
         return Some(digits + 3);
     }
     if let Some(suffix) = ["st", "nd", "rd", "th"].into_iter().find(|suffix| is_there(after, suffix)) {
