@@ -26,7 +26,10 @@ impl QuietHours {
         let text = text.replace('：', ":");
         let (from, to) = text.split_once(['-', '–', '—', '~', '～'])?;
         let time = |text: &str| {
-            let (hour, minute) = text.trim().split_once(':')?;
+            let (hour, minute) = match text.trim() {
+                "24:00" => ("0", "00"),
+                time => time.split_once(':')?,
+            };
             Time::new(hour.parse().ok()?, minute.parse().ok()?, 0, 0).ok()
         };
         let (from, to) = (time(from)?, time(to)?);
@@ -53,6 +56,14 @@ pub(crate) struct Run {
     pub(crate) time: Timestamp,
     /// Other times that it stands for, too.
     pub(crate) missed: u64,
+}
+
+impl Run {
+    /// What is left of a run that stands for others, when the one of its own time was told before them.
+    pub(crate) fn rest(&self, entry: &Entry, here: &Here) -> Result<Option<Self>, String> {
+        let Some(missed) = self.missed.checked_sub(1) else { return Ok(None) };
+        Ok(entry.schedule.next(self.time, here)?.map(|time| Self { time, missed }))
+    }
 }
 
 /// What is to be done.

@@ -48,19 +48,41 @@ impl Timers for Timer {
             return Again::with(paused.due(), &paused).map(Some);
         }
         let here = house::here()?;
-        let decision = decide(&entry, timer.due, timer.now(), &here, house::quiet_hours()?).map_err(Error::invalid)?;
+        let quiet_hours = house::quiet_hours().unwrap_or_else(|error| {
+            // Whoever waits for a timer is worse off without it than with it at night.
+            log::error(format!("{}; no hours are quiet", error.message()));
+            None
+        });
+        let decision = decide(&entry, timer.due, timer.now(), &here, quiet_hours).map_err(Error::invalid)?;
         for run in &decision.runs {
-            let to = entry.to.as_deref().and_then(tools::target);
-            let submitted = errands::submit(submission(&entry, run, &here), to, entry.urgent, &cause).await;
-            match submitted {
-                Ok(accepted) if accepted.duplicate => log::debug(format!("{} was told already", entry.claim(run.time))),
-                Ok(_) => {}
-                // Whoever set it is no owner any more: this run is not theirs to have.
-                Err(Error::Denied(denial)) if denial.capability == "role owner" => log::warn(denial.attempt),
-                Err(error) => return Err(error),
+            match submit(&entry, run, &here, &cause).await {
+                // Whoever set it is no owner any more: it is not theirs to have, and not for others to lose.
+                Err(Error::Denied(denial)) if denial.capability == "role owner" => {
+                    log::warn(format!("{}; it is paused", denial.attempt));
+                    let paused = Entry { paused: true, ..entry };
+                    return Again::with(paused.due(), &paused).map(Some);
+                }
+                submitted => submitted?,
             }
         }
         decision.again.map(|(due, entry)| Again::with(due, &entry)).transpose()
+    }
+}
+
+/// Hands a run over. One that stands for others, and was handed over before them, leaves the rest to the next.
+async fn submit(entry: &Entry, run: &Run, here: &Here, cause: &Cause) -> Result<(), Error> {
+    let mut run = run.clone();
+    loop {
+        let to = entry.to.as_deref().and_then(tools::target);
+        let accepted = errands::submit(submission(entry, &run, here), to, entry.urgent, cause).await?;
+        if !accepted.duplicate {
+            return Ok(());
+        }
+        log::debug(format!("{} was told already", entry.claim(run.time)));
+        match run.rest(entry, here).map_err(Error::invalid)? {
+            Some(rest) => run = rest,
+            None => return Ok(()),
+        }
     }
 }
 

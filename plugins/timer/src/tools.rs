@@ -42,7 +42,7 @@ pub(crate) fn definitions() -> Vec<Tool> {
 
 pub(crate) async fn call(name: &str, arguments: Arguments, cause: &Cause) -> Result<ToolOutput, Error> {
     let here = house::here()?;
-    let answer = match name {
+    let mut answer = match name {
         "timer_set" => set(arguments.parse()?, cause, &here).await?,
         "timer_change" => change(arguments.parse()?, cause, &here).await?,
         "timer_pause" => pause(arguments.parse()?, cause, &here).await?,
@@ -51,6 +51,9 @@ pub(crate) async fn call(name: &str, arguments: Arguments, cause: &Cause) -> Res
         "timer_list" => list(arguments.parse()?, cause, &here).await?,
         _ => return Err(Error::no_tool(name)),
     };
+    if let Err(wrong) = house::quiet_hours() {
+        answer["note"] = json!(format!("{}; no hours are quiet. Tell the owner", wrong.message()));
+    }
     ToolOutput::json(&answer)
 }
 
@@ -97,7 +100,7 @@ async fn set(request: Set, cause: &Cause, here: &Here) -> Result<Value, Error> {
         paused: false,
     };
     request.rest.apply(&mut entry)?;
-    check_target(&entry, cause)?;
+    check_target(&entry, &prefix)?;
     errands::set_timer(&key, timers::calendar(entry.due()), &entry, cause).await?;
     Ok(shown(&entry, &prefix, here))
 }
@@ -128,10 +131,11 @@ fn key(prefix: &str, name: &str) -> Result<String, Error> {
     }
 }
 
-fn check_target(entry: &Entry, cause: &Cause) -> Result<(), Error> {
+/// `prefix`: of whoever's timer it is.
+fn check_target(entry: &Entry, prefix: &str) -> Result<(), Error> {
     let Some(to) = &entry.to else { return Ok(()) };
-    if cause.principal.role != Role::Owner {
-        return Err(Error::invalid("`to` is for the owner; a timer of yours speaks where you set it"));
+    if prefix != OWNERS {
+        return Err(Error::invalid("`to` is for timers of the owner; a member's speaks where it was set"));
     }
     target(to).map(drop).ok_or_else(|| Error::invalid(format!("`to`: {to:?} is not such as qq:12345 or qq:group/678")))
 }
@@ -180,7 +184,7 @@ async fn change(request: Change, cause: &Cause, here: &Here) -> Result<Value, Er
         due = entry.due();
     }
     request.rest.apply(&mut entry)?;
-    check_target(&entry, cause)?;
+    check_target(&entry, &prefix)?;
     // A time that is due right now keeps its claim, so that it is neither lost nor done twice.
     write(&key, &entry, due).await?;
     Ok(shown(&entry, &prefix, here))

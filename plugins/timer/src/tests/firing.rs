@@ -120,9 +120,24 @@ fn in_quiet_hours_a_timer_waits_for_their_end_and_an_urgent_one_does_not() {
     let missed = Entry { next: before, ..entry };
     let skipped = super::super::firing::decide(&missed, before, due, &here, Some(quiet)).expect("it can be decided");
     assert_eq!(skipped, Decision { runs: Vec::new(), again: None }, "it was due before they began");
+    assert_eq!(QuietHours::parse("22:30-24:00"), QuietHours::parse("22:30-0:00"));
     for text in ["", "22:30", "22:30-22:30", "25:00-07:00", "x-y"] {
         assert_eq!(QuietHours::parse(text), None, "{text}");
     }
+}
+
+#[test]
+fn a_run_that_was_told_before_the_times_it_stands_for_leaves_them_to_the_next() {
+    let here = shanghai();
+    let entry = daily("2026-11-01 09:00", Missed::Once);
+    let now = at("2026-11-04 10:00", &here);
+    let decision = when(&entry, entry.next, now);
+    let run = &decision.runs[0];
+    assert_eq!(run, &Run { time: entry.next, missed: 3 });
+    let rest = run.rest(&entry, &here).expect("the schedule goes on").expect("there is more");
+    assert_eq!(rest, Run { time: at("2026-11-02 09:00", &here), missed: 2 });
+    let last = Run { time: at("2026-11-04 09:00", &here), missed: 0 };
+    assert_eq!(last.rest(&entry, &here), Ok(None));
 }
 
 #[test]
