@@ -8,6 +8,9 @@ const OWN: &str = "homeagent.";
 /// Marks an input as the errand of a timer that the host knows to be due.
 const ERRAND: &str = "homeagent.errand";
 
+/// Marks an errand whose words, or what is read with them, others may have written.
+const FOREIGN: &str = "homeagent.foreign";
+
 /// The most that a timer's claim may be called, in bytes.
 const LONGEST_CLAIM: usize = 256;
 
@@ -28,6 +31,8 @@ pub(crate) fn input(source: &str, errand: Errand) -> Result<(Input, String), Cal
         ))
     })?;
     let elsewhere = to.filter(|to| Some(to) != cause.conversation.as_ref());
+    // Elsewhere it stands among the words of somebody else.
+    let foreign = cause.is_foreign() || elsewhere.is_some();
     let (conversation, audience) = match (elsewhere, cause.conversation) {
         (Some(to), _) if cause.principal.role != Role::Owner => return Err(not_theirs(&to)),
         (Some(to), _) => (to.clone(), to.audience()),
@@ -39,6 +44,9 @@ pub(crate) fn input(source: &str, errand: Errand) -> Result<(Input, String), Cal
     };
     let mut meta = without_marks(submission.meta);
     meta.push((ERRAND.to_owned(), claim.clone()));
+    if foreign {
+        meta.push((FOREIGN.to_owned(), "true".to_owned()));
+    }
     let input = Input {
         id: uuid::Uuid::now_v7().to_string(),
         source: source.to_owned(),
@@ -72,6 +80,11 @@ pub(crate) fn without_marks(mut meta: Meta) -> Meta {
 /// Whether this comes of a timer that the host knows to be due.
 pub(crate) fn is_errand(input: &Input) -> bool {
     said(input, ERRAND).is_some()
+}
+
+/// Whether others may have written what it says, or what is read with it.
+pub(crate) fn is_foreign(input: &Input) -> bool {
+    said(input, FOREIGN).is_some()
 }
 
 /// Whether it is one that can't wait.

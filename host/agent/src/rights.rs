@@ -1,7 +1,7 @@
 //! Which role somebody has at this moment, and whose words are nobody's here. Roles come from the owner's bindings only.
 
 use homeagent_settings::Bindings;
-use homeagent_types::{Input, Offers, Payload, Peer, Principal, Role};
+use homeagent_types::{Conversation, Input, Offers, Payload, Peer, Principal, Role};
 
 use crate::errands;
 
@@ -45,11 +45,17 @@ pub(crate) fn is_forwarded(input: &Input) -> bool {
     input.meta.iter().any(|(key, value)| key == FORWARDED && value == "true")
 }
 
+/// Whether nobody reads and writes in a conversation but one person and the agent.
+pub(crate) fn is_private(conversation: &Conversation) -> bool {
+    matches!(conversation.peer, Peer::Person(_))
+}
+
 /// Whether others may have written what an input says: it was said in a group, or in somebody else's conversation, it was
-/// forwarded, or a plugin that reaches the network says it by itself.
+/// forwarded, a plugin that reaches the network says it, or it is the errand of a timer that was set for such a text.
 pub(crate) fn is_foreign(input: &Input, offers: &Offers) -> bool {
-    let by_plugin = input.principal.role == Role::Plugin && offers.outward.contains(&input.source);
-    is_forwarded(input) || by_plugin || !is_at_home(input)
+    let by_plugin = input.principal.role == Role::Plugin || errands::is_errand(input);
+    let is_outward = by_plugin && offers.outward.contains(&input.source);
+    is_forwarded(input) || is_outward || errands::is_foreign(input) || !is_at_home(input)
 }
 
 /// Whether the speaker of an input is in a conversation of their own. Channels may know an owner's conversation by another

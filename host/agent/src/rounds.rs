@@ -251,7 +251,11 @@ impl Turn {
         recorded: &mut usize,
     ) -> Option<String> {
         let (message, mut about) = outcome.message(asked, self.limits.result_bytes);
-        about[FOREIGN] = json!(outcome.foreign || self.control.told_foreign());
+        about[FOREIGN] = json!(outcome.foreign);
+        if outcome.foreign && outcome.responded.is_some() {
+            // The answer is others', too.
+            self.control.was_told_foreign();
+        }
         self.last_result = Some(outcome.text(self.limits.result_bytes));
         self.add(message, about);
         *recorded += 1;

@@ -161,8 +161,15 @@ impl Verdict {
                 continue;
             }
             let name = patch.name();
-            let speaks =
-                matches!(patch, Patch::SetText(_) | Patch::AddSystem(_) | Patch::SetResult(_) | Patch::Respond(_));
+            let speaks = matches!(
+                patch,
+                Patch::SetText(_)
+                    | Patch::AddSystem(_)
+                    | Patch::SetResult(_)
+                    | Patch::Respond(_)
+                    | Patch::SetArgs { .. }
+                    | Patch::Redirect { .. }
+            );
             self.foreign |= speaks && offers.outward.contains(plugin);
             if let Err(reason) = self.apply(plugin, patch) {
                 tracing::warn!(plugin, stage, patch = name, reason, "a patch is ignored");

@@ -7,7 +7,7 @@ use futures::future::join_all;
 use homeagent_journal::{EFFECT, EventKind, JournalError};
 use homeagent_types::model::{ContentPart, Message};
 use homeagent_types::stage::{HandlerMode, Stage, StageData};
-use homeagent_types::{CallError, Cause, Conversation, Denial, Effect, Shown, ToolCall, ToolOutput};
+use homeagent_types::{CallError, Cause, Conversation, Denial, Effect, Role, Shown, ToolCall, ToolOutput};
 use serde_json::{Value, json};
 use tracing::Instrument as _;
 
@@ -20,6 +20,7 @@ use crate::policy::{Policies, Policy};
 use crate::prompt;
 use crate::questions::{self, About, Outcome as Answered};
 use crate::record::Record;
+use crate::rights;
 use crate::sending::{Desk, Reply};
 use crate::stages::{Ending, Stages};
 use crate::tools::{Action, Tool, ToolSet};
@@ -192,7 +193,7 @@ impl Workshop<'_> {
         let alone = |call: &ToolCall| {
             let Some(tool) = self.tools.get(&call.name) else { return false };
             let mut handlers = self.stages.handlers(Stage::BeforeToolcall, tool.plugin());
-            let runs = self.policy(tool, &Value::Null).0 == Policy::Allow;
+            let runs = self.policy(tool, &Value::Null, false).0 == Policy::Allow;
             runs && tool.definition.effect == Effect::Read
                 && handlers.all(|offer| offer.item.mode != HandlerMode::Rewrite)
         };
@@ -255,24 +256,41 @@ impl Workshop<'_> {
                 return Ok(outcome);
             }
         };
-        if let Err(failure) = self.permit(tool, &outcome.call, &args).await? {
+        let mut permitted = self.permit(tool, &outcome.call, &args, outcome.foreign).await?;
+        if permitted.is_ok() {
+            // The answer may have taken its time.
+            permitted = self.check_role(tool);
+        }
+        if let Err(failure) = permitted {
             outcome.result = Err(failure);
             return Ok(outcome);
         }
+        let foreign = self.is_foreign(outcome.foreign);
         outcome.plugin = tool.plugin().map(str::to_owned);
         let outward = |plugin| self.stages.offers.outward.contains(plugin);
         outcome.foreign |= tool.definition.is_foreign() || tool.plugin().is_some_and(outward);
         outcome.about = json!({ "no_memory": tool.definition.no_memory, "cleaner": tool.definition.cleaner });
-        let result = self.call(tool, &outcome.call, &args).await?;
+        let result = self.call(tool, &outcome.call, &args, foreign).await?;
         self.after(&mut outcome, result).await;
         Ok(outcome)
     }
 
-    /// What becomes of a call, and why the owner is asked where they are.
-    fn policy(&self, tool: &Tool, args: &Value) -> (Policy, &'static str) {
+    /// Whether others may have written what a call is made for. `told`: a handler that brings in what others wrote has
+    /// had its say about the call.
+    fn is_foreign(&self, told: bool) -> bool {
+        let cause = &self.cause;
+        // A turn that is over can't say any more what was in its window.
+        let of_the_turn = self.turn.map_or(cause.run.is_some(), Control::is_foreign);
+        let by_outward = || cause.chain.iter().any(|plugin| self.stages.offers.outward.contains(plugin));
+        let among_others = || cause.conversation.as_ref().is_some_and(|place| !rights::is_private(place));
+        told || of_the_turn || cause.is_foreign() || by_outward() || among_others()
+    }
+
+    /// What becomes of a call, and why the owner is asked where they are. `told` is as for [`Workshop::is_foreign`].
+    fn policy(&self, tool: &Tool, args: &Value, told: bool) -> (Policy, &'static str) {
         // What can't be read allows nothing by itself.
         let Ok(policies) = Policies::read(&self.core.settings) else { return (Policy::Ask, BY_SETTINGS) };
-        let foreign = self.turn.is_some_and(Control::is_foreign);
+        let foreign = self.is_foreign(told);
         let (policy, reason) = match policies.of(&tool.definition.name) {
             Some(policy) => (policy, BY_SETTINGS),
             None if foreign && tool.definition.effect == Effect::World && !self.stays(tool, args) => {
@@ -302,8 +320,14 @@ impl Workshop<'_> {
     }
 
     /// Lets a call run, or says why it does not; where the owner is to be asked, waits for them.
-    async fn permit(&self, tool: &Tool, call: &ToolCall, args: &Value) -> Result<Result<(), Failure>, JournalError> {
-        let (policy, reason) = self.policy(tool, args);
+    async fn permit(
+        &self,
+        tool: &Tool,
+        call: &ToolCall,
+        args: &Value,
+        told: bool,
+    ) -> Result<Result<(), Failure>, JournalError> {
+        let (policy, reason) = self.policy(tool, args, told);
         let refused = |why: String| Ok(Err(Failure::Refused(format!("{why}; nothing was run"))));
         match policy {
             Policy::Allow => return Ok(Ok(())),
@@ -332,21 +356,9 @@ impl Workshop<'_> {
 
     /// What has to hold before a tool runs.
     fn check(&self, call: &ToolCall) -> Result<(&Tool, Value), Failure> {
-        let role = self.cause.principal.role;
-        let tool = self.tools.get(&call.name).ok_or_else(|| Failure::Unknown(self.tools.unknown(&call.name, role)))?;
-        let least = tool.definition.least_role();
-        if role < least {
-            return Err(Failure::Role(Denial {
-                capability: format!("role {}", least.as_str()),
-                attempt: format!(
-                    "the tool {} needs the role {}, and this turn has the role {}",
-                    call.name,
-                    least.as_str(),
-                    role.as_str()
-                ),
-                remedy: "nothing was run; the owner can change roles".to_owned(),
-            }));
-        }
+        let unknown = || Failure::Unknown(self.tools.unknown(&call.name, self.role()));
+        let tool = self.tools.get(&call.name).ok_or_else(unknown)?;
+        self.check_role(tool)?;
         let (size, most) = (call.arguments.len(), self.limits.arguments_bytes);
         if size > most {
             let text =
@@ -357,16 +369,45 @@ impl Workshop<'_> {
         Ok((tool, args))
     }
 
+    /// The caller's role at this moment: what was taken from those whose words are in the turn, its calls have no more.
+    fn role(&self) -> Role {
+        let role = self.cause.principal.role;
+        self.turn.map_or(role, |turn| role.min(turn.principal().role))
+    }
+
+    fn check_role(&self, tool: &Tool) -> Result<(), Failure> {
+        let (role, least) = (self.role(), tool.definition.least_role());
+        if role >= least {
+            return Ok(());
+        }
+        Err(Failure::Role(Denial {
+            capability: format!("role {}", least.as_str()),
+            attempt: format!(
+                "the tool {} needs the role {}, and this turn has the role {}",
+                tool.definition.name,
+                least.as_str(),
+                role.as_str()
+            ),
+            remedy: "nothing was run; the owner can change roles".to_owned(),
+        }))
+    }
+
+    /// Runs the tool. `foreign`: others may have written what it is called for.
     async fn call(
         &self,
         tool: &Tool,
         call: &ToolCall,
         args: &Value,
+        foreign: bool,
     ) -> Result<Result<ToolOutput, CallError>, JournalError> {
         let own = tool.definition.timeout_ms.map(|ms| Duration::from_millis(ms.into()));
         let deadline = own.unwrap_or(self.limits.tool_timeout).min(self.longest.unwrap_or(Duration::MAX));
         let deadline_ms = u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX);
-        let cause = Cause { deadline_ms, ..self.cause.clone() };
+        let mut cause = Cause { deadline_ms, ..self.cause.clone() };
+        cause.principal.role = self.role();
+        if foreign {
+            cause.mark_foreign();
+        }
         let started = json!({
             "call": call.id,
             "name": call.name,

@@ -11,7 +11,7 @@ use homeagent_settings::SettingsError;
 use homeagent_types::model::Message;
 use homeagent_types::ports::ModelsFailure;
 use homeagent_types::stage::{Stage, StageData};
-use homeagent_types::{Cause, Input, OutputKind, Peer};
+use homeagent_types::{Cause, Input, OutputKind};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -24,7 +24,7 @@ use crate::prompt;
 use crate::queue::{Batch, merged};
 use crate::record::Record;
 use crate::result::TurnResult;
-use crate::rights::is_foreign;
+use crate::rights::{is_foreign, is_private};
 use crate::sending::Reply;
 use crate::stages::{Ending, Stages, Verdict};
 use crate::tools::ToolSet;
@@ -223,7 +223,7 @@ impl Turn {
             return Err(Ended::Refused(reason));
         }
         let message = prompt::user_message(&self.input, "");
-        let foreign = is_foreign(&self.input, &self.stages.offers) || self.control.told_foreign();
+        let foreign = is_foreign(&self.input, &self.stages.offers);
         self.add(message, json!({ INPUT_ID: self.input.id, FOREIGN: foreign }));
         proceed(verdict.ending)?;
         self.context.window.prune(self.limits.window_events);
@@ -281,8 +281,12 @@ impl Turn {
     }
 
     /// Puts a message into the window, and notes it for the journal.
-    pub(crate) fn add(&mut self, message: Message, about: Value) {
-        let foreign = about[FOREIGN] == true;
+    pub(crate) fn add(&mut self, message: Message, mut about: Value) {
+        // What a handler wrote into the model's words is others' as long as they are in the window, not for this turn alone.
+        let foreign = about[FOREIGN] == true || self.control.told_foreign();
+        if foreign {
+            about[FOREIGN] = json!(true);
+        }
         self.record.message(&prompt::without_media(&message), about);
         self.context.window.push(message, foreign);
         self.look_whose();
@@ -290,7 +294,7 @@ impl Turn {
 
     /// Keeps in mind whether others may have written something that stands in the window.
     pub(crate) fn look_whose(&self) {
-        let private = matches!(self.input.conversation.peer, Peer::Person(_));
+        let private = is_private(&self.input.conversation);
         self.control.reads_foreign(!private || self.context.window.is_foreign());
     }
 
@@ -334,13 +338,17 @@ impl Turn {
 
     /// What the turn's calls come from, with the rights it has now.
     pub(crate) fn cause(&self) -> Cause {
-        core::cause(
+        let mut cause = core::cause(
             self.record.run.clone(),
             &self.input.conversation,
             &self.input.audience,
             self.control.principal(),
             self.limits.tool_timeout,
-        )
+        );
+        if self.control.is_foreign() {
+            cause.mark_foreign();
+        }
+        cause
     }
 }
 

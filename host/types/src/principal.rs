@@ -152,6 +152,25 @@ pub struct Cause {
     pub meta: Meta,
 }
 
+/// Among a cause's additions: others may have written what the call is made for. The host alone sets it, and believes no
+/// plugin's cause.
+const FOREIGN: &str = "homeagent.foreign";
+
+impl Cause {
+    /// Whether others may have written what the call is made for.
+    #[must_use]
+    pub fn is_foreign(&self) -> bool {
+        self.meta.iter().any(|(key, _)| key == FOREIGN)
+    }
+
+    /// Says that others may have written what the call is made for.
+    pub fn mark_foreign(&mut self) {
+        if !self.is_foreign() {
+            self.meta.push((FOREIGN.to_owned(), "true".to_owned()));
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use homeagent_journal::EventKind;
 use homeagent_types::model::FailureClass;
 use homeagent_types::ports::Mind;
-use homeagent_types::{CallError, Cause, Conversation, Effect, Errand, Principal, Role, Submission};
+use homeagent_types::{
+    CallError, Cause, Conversation, Effect, Errand, OutputKind, Peer, Principal, Role, Submission, ToolOutput,
+};
 
-use crate::fake::{FakePlugins, answer, call, channel, failure};
-use crate::home::{Home, said, soon};
+use crate::fake::{FakePlugins, answer, call, channel, failure, tool};
+use crate::home::{Home, owner, said, soon};
 
 /// What a timer has done that this person set in their own conversation on `cli`.
 pub(crate) fn errand(user: &str, role: Role, text: &str) -> Errand {
@@ -110,6 +112,68 @@ async fn an_errand_calls_no_tool_that_its_creator_may_not() {
     assert_eq!(model.said(), ["[timer] the lamp"]);
     model.end(answer("no"));
     soon(home.plugins.next_output()).await;
+}
+
+/// How the tool `act`, which reaches the world, fares in an errand: whether the owner is asked.
+async fn is_asked_about(home: &Home, errand: Errand) -> bool {
+    home.agent.errand("timer", with_meta(errand, &[("tool", "act"), ("report", "result")])).await.unwrap();
+    let output = soon(home.plugins.next_output()).await;
+    let asked = output.kind == OutputKind::Notice("question".to_owned());
+    if asked {
+        let question = home.agent.questions().remove(0);
+        home.agent.answer(question.id, false, &owner()).expect("it waits");
+        let refused = soon(home.plugins.next_output()).await;
+        assert!(refused.text.contains("said no"), "{}", refused.text);
+    }
+    asked
+}
+
+#[tokio::test]
+async fn a_timer_that_was_set_while_others_words_were_read_has_nothing_done_unasked() {
+    let home = Home::new().await;
+    home.plugins.offer_echo("act", Effect::World);
+    let of_the_owner = |text| errand("me", Role::Owner, text);
+    assert!(!is_asked_about(&home, of_the_owner("the owner's own words")).await);
+    let mut among_others = of_the_owner("a web page's words");
+    among_others.cause.mark_foreign();
+    assert!(is_asked_about(&home, among_others).await);
+    // What it said counts as long as it is in the window.
+    assert!(is_asked_about(&home, of_the_owner("own words behind it")).await);
+    home.say("me", "/new").await;
+    soon(home.plugins.next_output()).await;
+    assert!(!is_asked_about(&home, of_the_owner("own words anew")).await);
+    let mut in_a_group = of_the_owner("a group's words");
+    let family = Conversation { channel: "cli".to_owned(), peer: Peer::Group("family".to_owned()) };
+    in_a_group.cause.audience = family.audience();
+    in_a_group.cause.conversation = Some(family);
+    assert!(is_asked_about(&home, in_a_group).await);
+    // Where somebody else speaks, their words are read with the owner's rights.
+    let elsewhere = Errand { to: Some(Conversation::person("cli", "ann")), ..of_the_owner("at ann's") };
+    assert!(is_asked_about(&home, elsewhere).await);
+    // A plugin that reaches the network may say anything.
+    home.plugins.reaches_out("timer");
+    assert!(is_asked_about(&home, of_the_owner("from outside")).await);
+}
+
+#[tokio::test]
+async fn a_tool_is_told_whether_others_words_are_read_where_it_is_called() {
+    let home = Home::new().await;
+    home.plugins.offer_tool("timer", tool("keep", Effect::Own), |_, cause| {
+        Box::pin(async move { Ok(ToolOutput::text(if cause.is_foreign() { "others read" } else { "own words" })) })
+    });
+    home.say("me", "keep it").await;
+    soon(home.models.next()).await.end(call("keep", "{}"));
+    let model = soon(home.models.next()).await;
+    assert!(model.results()[0].contains("own words"), "{:?}", model.results());
+    model.end(answer("kept"));
+    soon(home.plugins.next_output()).await;
+    let mut forwarded = said("me", "[forwarded] keep it");
+    forwarded.meta = vec![("forwarded".to_owned(), "true".to_owned())];
+    home.agent.submit("cli", None, forwarded).await.unwrap();
+    soon(home.models.next()).await.end(call("keep", "{}"));
+    let model = soon(home.models.next()).await;
+    assert!(model.results()[1].contains("others read"), "{:?}", model.results());
+    model.end(answer("kept"));
 }
 
 #[tokio::test]

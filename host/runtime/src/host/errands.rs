@@ -27,7 +27,7 @@ impl<T: Send + 'static> errands::HostWithStore<T> for HostData {
             state.may(CAPABILITY, &attempt)?;
             most = state.granted::<TimersWant>(&attempt)?.most;
             // What the guest says of the cause is not believed, only which of its own calls it stands for.
-            let known = state.slot.believed(&cause.meta).ok_or_else(foreign)?;
+            let known = state.slot.believed(&cause.meta).ok_or_else(unknown_cause)?;
             // A timer outlasts the call, and so would the rights that another plugin has for as long as its own runs.
             if let Some(other) = known.chain.iter().find(|slot| **slot != state.slot.name) {
                 return Err(CallError::Denied(Denial {
@@ -48,15 +48,18 @@ impl<T: Send + 'static> errands::HostWithStore<T> for HostData {
         schedule: timers::Schedule,
         payload: String,
     ) -> Result<Option<timers::Timer>, types::Error> {
+        let mut foreign = false;
         let call = Call::new(accessor, |state| {
             let attempt = attempt("changing", &name);
             state.may(CAPABILITY, &attempt)?;
+            // Which of the plugin's calls wants this is not said, so that each of them counts.
+            foreign = state.slot.works_on_foreign();
             state.may("timers", &attempt)
         })?;
         let times = call.check(&name, schedule, &payload)?;
         let _turn = call.slot.disk.enter(name.len() + payload.len()).await?;
         let setting = Setting { name, times, payload, creator: None };
-        let changed = call.services.local.timers.change(&call.slot.grants.keeps_under(), setting).await?;
+        let changed = call.services.local.timers.change(&call.slot.grants.keeps_under(), setting, foreign).await?;
         Ok(changed.map(Into::into))
     }
 
@@ -71,7 +74,7 @@ impl<T: Send + 'static> errands::HostWithStore<T> for HostData {
         let (mind, slot, errand, _room) = accessor.with(|mut access| {
             let state = access.get();
             state.may(CAPABILITY, attempt)?;
-            let cause = state.slot.believed_firing(&cause.meta).ok_or_else(foreign)?;
+            let cause = state.slot.believed_firing(&cause.meta).ok_or_else(unknown_cause)?;
             let (submission, room) = received(state, submission)?;
             let errand = Errand { cause, to: to.map(Into::into), interrupts, submission };
             Ok::<_, CallError>((state.services.mind()?, state.slot.name.clone(), errand, room))
@@ -80,7 +83,7 @@ impl<T: Send + 'static> errands::HostWithStore<T> for HostData {
     }
 }
 
-fn foreign() -> CallError {
+fn unknown_cause() -> CallError {
     CallError::Invalid("the cause is that of no call of this plugin's that is under way".to_owned())
 }
 

@@ -201,6 +201,11 @@ impl SlotCore {
         Ok(())
     }
 
+    /// Whether others may have written what one of the calls under way is made for.
+    pub(crate) fn works_on_foreign(&self) -> bool {
+        lock(&self.running).values().any(|job: &Running| job.cause.as_ref().is_some_and(Cause::is_foreign))
+    }
+
     /// What the host itself knows of the call whose cause a guest hands back.
     pub(crate) fn believed(&self, given: &[(String, String)]) -> Option<Cause> {
         let job = given.iter().find(|(key, _)| key == CALL_KEY)?.1.parse().ok()?;

@@ -10,11 +10,15 @@ pub(crate) struct Creator {
     principal: Principal,
     conversation: Option<Conversation>,
     audience: Audience,
+    /// Others may have written what it was set for, or what it was changed to since.
+    #[serde(default)]
+    foreign: bool,
 }
 
 impl From<Cause> for Creator {
     fn from(cause: Cause) -> Self {
-        Self { principal: cause.principal, conversation: cause.conversation, audience: cause.audience }
+        let foreign = cause.is_foreign();
+        Self { principal: cause.principal, conversation: cause.conversation, audience: cause.audience, foreign }
     }
 }
 
@@ -34,5 +38,13 @@ impl Creator {
         cause.principal = Principal { role, ..self.principal };
         cause.conversation = self.conversation;
         cause.audience = self.audience;
+        if self.foreign {
+            cause.mark_foreign();
+        }
+    }
+
+    /// What is written of a creator whose timer is changed to what others may have written.
+    pub(super) fn made_foreign(written: &str) -> Result<String, CallError> {
+        Self { foreign: true, ..Self::read(written)? }.written()
     }
 }

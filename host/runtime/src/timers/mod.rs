@@ -100,10 +100,22 @@ impl TimerKeeper {
     }
 
     /// Puts other times and another payload into the place of a timer's; nothing where there is none.
-    pub(crate) async fn change(&self, plugin: &str, setting: Setting) -> Result<Option<TimerRow>, CallError> {
+    ///
+    /// Whoever it was set for stays. `foreign`: others may have written what it is changed to.
+    pub(crate) async fn change(
+        &self,
+        plugin: &str,
+        setting: Setting,
+        foreign: bool,
+    ) -> Result<Option<TimerRow>, CallError> {
         let plugin = plugin.to_owned();
         let change = move |store: &TimerStore| {
-            store.change(&plugin, &setting.name, setting.times, &setting.payload).map_err(not_stored)
+            // What can't be read stays as it is: it gives nobody any rights.
+            let whose = |written: String| match foreign {
+                true => Creator::made_foreign(&written).unwrap_or(written),
+                false => written,
+            };
+            store.change(&plugin, &setting.name, setting.times, &setting.payload, whose).map_err(not_stored)
         };
         let timer = self.write(change, |board, timer| timer.iter().for_each(|timer| board.put(timer.clone()))).await?;
         self.wake();

@@ -171,12 +171,13 @@ impl TimerStore {
         name: &str,
         times: Times,
         payload: &str,
+        whose: impl FnOnce(String) -> String,
     ) -> Result<Option<TimerRow>, DatabaseError> {
         self.write("changing a timer", |transaction| {
             let sql = "DELETE FROM plugin_timers WHERE plugin = ?1 AND name = ?2 RETURNING creator";
             let creator: Option<Option<String>> =
                 transaction.query_row(sql, [plugin, name], |row| row.get(0)).optional()?;
-            let Some(creator) = creator else { return Ok(None) };
+            let Some(creator) = creator.map(|creator| creator.map(whose)) else { return Ok(None) };
             insert(transaction, plugin, name, times, payload, creator.as_deref()).map(Some)
         })
     }
