@@ -4,7 +4,7 @@
 use serde::Serialize;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
-use super::frames::{FromServer, ToServer};
+use super::frames::{FromServer, QUESTION, ToServer};
 use super::line::{Event, Line};
 use super::turn::{SILENCE, Taker};
 use crate::client::Client;
@@ -63,7 +63,8 @@ fn show(exchange: &Exchange) -> Result<(), Failure> {
     for text in exchange.messages.iter().chain(&exchange.reply) {
         print(&plain(text.trim_end()))?;
     }
-    for notice in &exchange.notices {
+    // Questions were shown when they came.
+    for notice in exchange.notices.iter().filter(|notice| !notice.starts_with(&format!("[{QUESTION}]"))) {
         complain(&plain(notice));
     }
     Ok(())
@@ -79,8 +80,21 @@ async fn say(client: &Client, line: &mut Line, text: &str, lines: &mut Lines) ->
     // Known once it is accepted; what comes before that may be the answer all the same.
     let mut taker: Option<Taker> = None;
     let mut early = Vec::new();
+    // A question waits here for the next line, unless somebody else answers it.
+    let mut asked = false;
     loop {
-        let event = match tokio::time::timeout(SILENCE, line.next()).await {
+        let event = tokio::select! {
+            text = next_line(lines), if asked => {
+                asked = false;
+                if let Some(text) = text? {
+                    let id = uuid::Uuid::now_v7().to_string();
+                    line.send(&ToServer::Say { text: &text, id: &id }).await;
+                }
+                continue;
+            }
+            event = tokio::time::timeout(SILENCE, line.next()) => event,
+        };
+        let event = match event {
             Ok(event) => event,
             Err(_) => {
                 let over = match &mut taker {
@@ -127,19 +141,12 @@ async fn say(client: &Client, line: &mut Line, text: &str, lines: &mut Lines) ->
                 return Ok(exchange);
             }
             if asks {
-                answer(line, lines).await?;
+                // Whoever gives the lines has to see what the next one answers.
+                exchange.notices.last().into_iter().for_each(|question| complain(&plain(question)));
+                asked = true;
             }
         }
     }
-}
-
-/// Says the next line, which answers a question. Where there is none, the question waits for somebody else.
-async fn answer(line: &mut Line, lines: &mut Lines) -> Result<(), Failure> {
-    if let Some(text) = next_line(lines).await? {
-        let id = uuid::Uuid::now_v7().to_string();
-        line.send(&ToServer::Say { text: &text, id: &id }).await;
-    }
-    Ok(())
 }
 
 async fn next_line(lines: &mut Lines) -> Result<Option<String>, Failure> {
