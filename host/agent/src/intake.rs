@@ -94,6 +94,7 @@ pub(crate) async fn admit(
     let permit = place(core, &input).await?;
     // Before all else: what is a code is in nothing that is kept.
     let attempt = core.pairing.look(&mut input);
+    questions::mark(core, &mut input);
     let payload = serde_json::to_value(&input).map_err(|error| CallError::Invalid(error.to_string()))?;
     let core = Arc::clone(core);
     let tasks = core.tasks.clone();
@@ -213,7 +214,7 @@ pub(crate) async fn recovered(core: &Arc<Core>, pending: Vec<PendingInput>) {
     for pending in pending {
         let returned = pending.returned;
         let Some((input, refusal)) = read_pending(core, pending) else { continue };
-        if commands::of(&input).is_some() || pairing::was_code(&input) {
+        if commands::of(&input).is_some() || pairing::was_code(&input) || questions::was_answer(&input) {
             let payload = json!({ INPUT_ID: input.id, "code": "stopped", "by": "the daemon's stop" });
             if let Err(error) = core.journal.append(NewEvent { payload, ..refusal }).await {
                 tracing::error!(input = input.id, %error, "a command of an earlier start is left waiting");

@@ -208,6 +208,11 @@ impl Control {
         Pause(self)
     }
 
+    /// Whether the turn waits for the owner's word.
+    pub(crate) fn is_paused(&self) -> bool {
+        self.clock.borrow().waiting.is_some()
+    }
+
     /// Ends when the turn's time is over, which was to be at `deadline` if it did not wait for the owner.
     pub(crate) async fn expired(&self, deadline: Instant) {
         let mut clock = self.clock.subscribe();

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use homeagent_settings::BindingError;
-use homeagent_types::{CallError, Input, Payload, Peer, Role, Timestamp, now};
+use homeagent_types::{CallError, Input, Payload, Peer, Principal, Role, Timestamp, now};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use tokio::sync::watch;
@@ -99,6 +99,8 @@ struct Known {
     /// Wrong codes, by account.
     tries: HashMap<(String, String), u32>,
     total: u32,
+    /// It was sent, and the account is being bound.
+    claimed: bool,
 }
 
 /// What an input has to do with a pairing.
@@ -139,7 +141,8 @@ impl Pairing {
         let id = uuid::Uuid::now_v7().to_string();
         let digest = digest(&salt, &code);
         let until = Instant::now() + VALID;
-        *self.known() = Some(Known { id: id.clone(), salt, digest, until, tries: HashMap::new(), total: 0 });
+        *self.known() =
+            Some(Known { id: id.clone(), salt, digest, until, tries: HashMap::new(), total: 0, claimed: false });
         self.status.send_replace(PairingStatus::of(&id, PairingState::Open));
         tracing::info!(id, "a pairing code was asked for");
         let valid = Timestamp::try_from(VALID.as_millis()).unwrap_or_default();
@@ -235,23 +238,23 @@ impl Pairing {
         answer("That is not the pairing code.")
     }
 
-    /// The account is the owner's now; false where the code was used or has ended meanwhile.
-    fn take(&self, input: &Input) -> bool {
-        let known = self.known();
-        let Some(known) = known.as_ref() else { return false };
-        let paired = PairingStatus {
-            channel: Some(input.principal.namespace.clone()),
-            user: Some(input.principal.user.clone()),
-            name: input.principal.display_name.clone(),
-            ..PairingStatus::of(&known.id, PairingState::Paired)
-        };
-        self.status.send_if_modified(|status| {
-            let open = status.state == PairingState::Open;
-            if open {
-                *status = paired;
-            }
-            open
-        })
+    /// Takes the code for one account, and returns its id; nothing where it was used or has ended meanwhile.
+    fn claim(&self) -> Option<String> {
+        let open = self.status.borrow().state == PairingState::Open;
+        let mut known = self.known();
+        let known = known.as_mut().filter(|known| open && !known.claimed)?;
+        known.claimed = true;
+        Some(known.id.clone())
+    }
+
+    /// Tells who waits that the account is the owner's now.
+    fn paired(&self, id: &str, account: Principal) {
+        self.status.send_replace(PairingStatus {
+            channel: Some(account.namespace),
+            user: Some(account.user),
+            name: account.display_name,
+            ..PairingStatus::of(id, PairingState::Paired)
+        });
     }
 
     fn end(&self, id: &str, state: PairingState, reason: &str) {
@@ -295,10 +298,10 @@ pub(crate) async fn run(core: &Arc<Core>, item: Queued, verdict: Verdict) {
 }
 
 async fn pair(core: &Arc<Core>, input: &Input) -> String {
-    let (bindings, account) = (core.bindings.clone(), input.principal.clone());
-    if !core.pairing.take(input) {
+    let Some(id) = core.pairing.claim() else {
         return "This code counts no more. `waiter owner pair` gives another.".to_owned();
-    }
+    };
+    let (bindings, account) = (core.bindings.clone(), input.principal.clone());
     let bound = move || bindings.bind(&account.namespace, &account.user, Role::Owner.as_str());
     let bound: Result<Result<(), BindingError>, _> = tokio::task::spawn_blocking(bound).await;
     let failed = match bound {
@@ -307,10 +310,12 @@ async fn pair(core: &Arc<Core>, input: &Input) -> String {
         Err(error) => Some(error.to_string()),
     };
     match failed {
-        None => "This account is the owner's now: I do here what you tell me.".to_owned(),
+        None => {
+            core.pairing.paired(&id, input.principal.clone());
+            "This account is the owner's now: I do here what you tell me.".to_owned()
+        }
         Some(error) => {
             tracing::error!(error, "a paired account could not be bound");
-            let id = core.pairing.status.borrow().id.clone();
             core.pairing.end(&id, PairingState::Void, "the account could not be bound");
             format!("I can't keep that this account is yours, so it is not: {error}. Ask for another code.")
         }

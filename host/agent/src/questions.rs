@@ -161,6 +161,21 @@ impl Questions {
     }
 }
 
+/// Marks an input as an answer to a question that waited when it came.
+const ANSWER: &str = "homeagent.answer";
+
+/// Marks an input that answers a question, so that it is nothing else after a crash.
+pub(crate) fn mark(core: &Core, input: &mut Input) {
+    if core.questions.read(input).is_some() {
+        input.meta.push((ANSWER.to_owned(), "true".to_owned()));
+    }
+}
+
+/// Whether an input that was kept over a start answered a question, which is gone.
+pub(crate) fn was_answer(input: &Input) -> bool {
+    input.meta.iter().any(|(key, _)| key == ANSWER)
+}
+
 /// A yes or a no, and the number behind it.
 fn read_answer(text: &str) -> Option<(bool, Option<u64>)> {
     let text = text.trim().trim_end_matches(['.', '!', '。', '！']).to_lowercase();
@@ -213,6 +228,8 @@ pub(crate) async fn ask(core: &Arc<Core>, about: About<'_>, patience: Duration) 
     core.questions.open().insert(id, Open { question: question.clone(), answer });
     let waiting = Waiting { core, record: about.record, id };
     let pause = about.turn.map(Control::pause);
+    // Its place is free meanwhile.
+    core.wake.notify_one();
     if let Some(shower) = about.shower {
         shower.tell(|| TurnEvent::Question(question.clone()));
     }
@@ -274,15 +291,16 @@ fn shown(arguments: &str) -> String {
     if line.chars().count() > SHOWN { format!("{cut}… ({} characters in all)", line.chars().count()) } else { cut }
 }
 
-/// Where the owner is asked: in the turn's own conversation, where that is theirs alone; else where they are bound, first
-/// of all on the same channel; else at the terminal.
+/// Where the owner is asked: in the turn's own conversation, where that is theirs alone and somebody can be spoken to there;
+/// else where they are bound, first of all on the same channel; else at the terminal.
 fn place(core: &Core, about: &About<'_>) -> Option<Route> {
     let home = &about.home;
+    let channel = &home.conversation.channel;
     let is_private = matches!(home.conversation.peer, Peer::Person(_));
-    if is_private && about.cause.principal.role == Role::Owner {
+    if is_private && about.cause.principal.role == Role::Owner && core.plugins.offers().channel(channel).is_some() {
         return Some(home.clone());
     }
-    outputs::to_owner(core, &home.conversation.channel)
+    outputs::to_owner(core, channel)
 }
 
 /// Outside the turn's run: a question that was asked is nothing that could not be done once more.

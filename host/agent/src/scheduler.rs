@@ -45,7 +45,12 @@ pub(crate) async fn run(core: Arc<Core>) {
 /// Starts what can be started; returns when to look again although nothing changes.
 fn start_turns(core: &Arc<Core>) -> Option<Instant> {
     let pace = match Pace::read(&core.settings) {
-        Ok(pace) => pace,
+        Ok(pace) => {
+            // A turn that waits for the owner's word keeps nobody else from theirs, for as long as they are not too many.
+            let paused = core.turns().iter().filter(|turn| turn.is_paused()).count();
+            let more = paused.min(MOST_PAUSED);
+            Pace { parallel: pace.parallel.saturating_add(more), ..pace }
+        }
         Err(error) => {
             tracing::error!(%error, "the agent's settings can't be read; no turn is started");
             return None;
@@ -59,6 +64,9 @@ fn start_turns(core: &Arc<Core>) -> Option<Instant> {
         }
     }
 }
+
+/// So many turns that wait for the owner's word take no place.
+const MOST_PAUSED: usize = 32;
 
 /// Holds a conversation's place; gives it back however its task ends.
 struct Seat {

@@ -30,6 +30,9 @@ use crate::watch::Shower;
 const BY_SETTINGS: &str = "Your settings want you to be asked about it.";
 const BY_FOREIGN: &str = "What I read here was partly written by others, who may want it rather than you.";
 
+/// How long before the end of the call in which it was made a question ends.
+const ASK_MARGIN: Duration = Duration::from_secs(5);
+
 /// How much longer than its deadline a call is waited for: whoever runs it gives up first, and says why.
 const SLACK: Duration = Duration::from_secs(1);
 
@@ -344,7 +347,8 @@ impl Workshop<'_> {
             turn: self.turn,
             shower: self.shower,
         };
-        let patience = patience.min(self.longest.unwrap_or(Duration::MAX));
+        // A call inside another one is over with that, and its plugin wants to hear of the answer before.
+        let patience = self.longest.map_or(patience, |longest| patience.min(longest.saturating_sub(ASK_MARGIN)));
         match questions::ask(self.core, about, patience).await? {
             Answered::Allowed => Ok(Ok(())),
             Answered::Refused => refused("the owner was asked, and said no".to_owned()),
