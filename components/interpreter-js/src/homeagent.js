@@ -85,8 +85,18 @@ export const run = (command) => request("run", command);
 export const timers = {
   at: (name, time, payload = null) => request("timers-set", { name, at: time, payload }),
   every: (name, interval, payload = null) => request("timers-set", { name, every: interval, payload }),
+  calendar: (name, time, payload = null) => request("timers-set", { name, calendar: time, payload }),
   cancel: (name) => request("timers-cancel", { name }),
   list: () => request("timers-list", {}),
+};
+
+/** Timers and inputs for whoever caused a call. */
+export const errands = {
+  at: (name, time, payload, cause) => request("errands-set", { name, at: time, payload, cause }),
+  every: (name, interval, payload, cause) => request("errands-set", { name, every: interval, payload, cause }),
+  calendar: (name, time, payload, cause) => request("errands-set", { name, calendar: time, payload, cause }),
+  change: (name, schedule, payload = null) => request("errands-change", { name, ...schedule, payload }),
+  submit: (submission, cause) => request("errands-submit", { ...submission, cause }),
 };
 
 /** Connections: those that it makes itself, and streams of events that its answers begin. */

@@ -108,8 +108,29 @@ function homeagent.run(command) return wait("run", command) end
 homeagent.timers = {
   at = function(name, time, payload) return wait("timers-set", { name = name, at = time, payload = payload }) end,
   every = function(name, interval, payload) return wait("timers-set", { name = name, every = interval, payload = payload }) end,
+  calendar = function(name, time, payload) return wait("timers-set", { name = name, calendar = time, payload = payload }) end,
   cancel = function(name) return wait("timers-cancel", { name = name }) end,
   list = function() return wait("timers-list", {}) end,
+}
+
+-- Timers and inputs for whoever caused a call.
+local function errand(what)
+  return function(name, time, payload, cause)
+    return wait("errands-set", { name = name, [what] = time, payload = payload, cause = cause })
+  end
+end
+homeagent.errands = {
+  at = errand("at"), every = errand("every"), calendar = errand("calendar"),
+  change = function(name, schedule, payload)
+    local timer = { name = name, payload = payload }
+    for key, value in pairs(schedule) do timer[key] = value end
+    return wait("errands-change", timer)
+  end,
+  submit = function(submission, cause)
+    local whole = { cause = cause }
+    for key, value in pairs(submission) do whole[key] = value end
+    return wait("errands-submit", whole)
+  end,
 }
 
 -- Connections: those that it makes itself, and streams of events that its answers begin.
@@ -220,7 +241,7 @@ calls["self-check"] = function() if hooks.self_check then hooks.self_check() end
 function calls.activated() if hooks.activated then hooks.activated() end end
 function calls.stop() if hooks.stop then hooks.stop() end end
 
-function calls.timer(firing) if hooks.on_timer then hooks.on_timer(firing) end end
+function calls.timer(firing) if hooks.on_timer then return hooks.on_timer(firing) end end
 
 function calls.open(about) if hooks.on_open then hooks.on_open(about) end end
 function calls.frames(said) if hooks.on_frames then hooks.on_frames(said.connection, said.frames) end end

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Interpreter, Scripted, call_at_once, connections, host_functions, incoming, loaded, outgoing, read};
+use super::{
+    Interpreter, Scripted, call_at_once, connections, errands, host_functions, incoming, loaded, outgoing, read,
+};
 use crate::routes::{Request, Response};
 use crate::sockets::{ConnectionId, Frame};
 use crate::{
@@ -65,9 +67,16 @@ impl<I: Interpreter> Events for Scripted<I> {
 impl<I: Interpreter> Timers for Scripted<I> {
     async fn on_timer(timer: Firing, cause: Cause) -> Result<Option<Again>, Error> {
         let lent = host_functions::lend(cause);
-        // A script that fails has been told all the same.
-        note(call::<I>("timer", outgoing::firing(&timer, lent.json())).await);
-        Ok(None)
+        match call::<I>("timer", outgoing::firing(&timer, lent.json())).await {
+            Ok(returned) => errands::again(returned),
+            // What may be possible a moment later is told again.
+            Err(error @ (Error::NotLive | Error::Busy | Error::Timeout | Error::Retryable)) => Err(error),
+            // A script that fails has been told all the same.
+            Err(error) => {
+                log::error(error.message());
+                Ok(None)
+            }
+        }
     }
 }
 

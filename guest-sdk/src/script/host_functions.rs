@@ -45,7 +45,7 @@ impl Drop for Lent {
     }
 }
 
-fn lent(cause: &Value) -> Result<Cause, Error> {
+pub(super) fn lent(cause: &Value) -> Result<Cause, Error> {
     let found = cause.get("call").and_then(Value::as_u64);
     let found = found.and_then(|number| CAUSES.with_borrow(|(_, causes)| causes.get(&number).cloned()));
     found.ok_or_else(|| Error::invalid("the cause has to be the one that came with a call that still runs"))
@@ -98,7 +98,7 @@ pub fn now(function: &str, argument: Value) -> Result<Value, Error> {
 }
 
 /// Asks what takes its time: `call-tool` with `{ name, arguments, cause }`, `submit`, `interrupt` and `stop-turn` with a
-/// submission, `replace-tools` with a list of tools, `http` with a request, `connect` with a target, `send` with `{ connection, text }`, and `kv-*`, `files-*`, `timers-*` and `run`,
+/// submission, `replace-tools` with a list of tools, `http` with a request, `connect` with a target, `send` with `{ connection, text }`, and `kv-*`, `files-*`, `timers-*`, `errands-*` and `run`,
 /// which `docs/languages.md` describes.
 ///
 /// # Errors
@@ -125,6 +125,9 @@ pub async fn wait(function: &str, argument: Value) -> Result<Value, Error> {
         "http" => network::send(argument).await,
         "replace-tools" => registry::replace_tools(incoming::tools(argument)?).await.map(|()| Value::Null),
         "connect" | "send" => connections::wait(function, argument).await.unwrap_or_else(|| Err(unknown(function))),
+        _ if function.starts_with("errands-") => {
+            super::errands::wait(function, argument).await.unwrap_or_else(|| Err(unknown(function)))
+        }
         _ => super::machine::wait(function, argument).await.unwrap_or_else(|| Err(unknown(function))),
     }
 }

@@ -280,14 +280,25 @@ pub(super) fn receipt(value: Value) -> Result<Receipt, Error> {
     }
 }
 
+/// With whom a conversation is.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum RawPeer {
+    Person(String),
+    Group(String),
+}
+
+impl From<RawPeer> for Peer {
+    fn from(raw: RawPeer) -> Self {
+        match raw {
+            RawPeer::Person(id) => Self::Person(id),
+            RawPeer::Group(id) => Self::Group(id),
+        }
+    }
+}
+
 /// What a person said, as a script hands it over.
 pub(super) fn submission(value: Value) -> Result<Submission, Error> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "kebab-case")]
-    enum RawPeer {
-        Person(String),
-        Group(String),
-    }
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Raw {
@@ -301,11 +312,7 @@ pub(super) fn submission(value: Value) -> Result<Submission, Error> {
         reply_route: Option<String>,
     }
     let raw: Raw = read("the submission", value)?;
-    let peer = match raw.peer {
-        Some(RawPeer::Group(id)) => Peer::Group(id),
-        Some(RawPeer::Person(id)) => Peer::Person(id),
-        None => Peer::Person(raw.user.clone()),
-    };
+    let peer = raw.peer.map_or_else(|| Peer::Person(raw.user.clone()), Peer::from);
     let mut submission = Submission::text(peer, raw.user, raw.text.unwrap_or_default());
     if let Some(structured) = raw.structured {
         submission.payload = Payload::Structured(structured.to_string());

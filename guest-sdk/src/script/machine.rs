@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::incoming::read;
 use crate::process::{self, Command, Ending};
-use crate::{Error, files, kv, timers};
+use crate::{Error, files, kv};
 
 /// A key, perhaps with a value; a beginning of keys, and the one behind which to go on.
 #[derive(Deserialize)]
@@ -47,21 +47,11 @@ struct Run {
     timeout_ms: Option<u64>,
 }
 
-/// A timer: `at` or `every` in milliseconds.
-#[derive(Deserialize)]
-struct Timer {
-    name: String,
-    at: Option<u64>,
-    every: Option<u64>,
-    #[serde(default)]
-    payload: Value,
-}
-
 /// Does what the host's functions of this name do; nothing where there is none.
 pub(super) async fn wait(function: &str, argument: Value) -> Option<Result<Value, Error>> {
     Some(match function {
         "kv-get" | "kv-set" | "kv-delete" | "kv-list" => keys(function, argument).await,
-        "timers-set" | "timers-cancel" | "timers-list" => own_timers(function, argument).await,
+        "timers-set" | "timers-cancel" | "timers-list" => super::errands::own_timers(function, argument).await,
         "run" => run(argument).await,
         _ => match function.strip_prefix("files-") {
             Some(what) => own_files(what, argument).await?,
@@ -118,28 +108,6 @@ async fn run(argument: Value) -> Result<Value, Error> {
     let shown = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (output, errors) = (shown(&outcome.output), shown(&outcome.errors));
     Ok(json!({ "ending": ending, "code": code, "output": output, "errors": errors }))
-}
-
-async fn own_timers(function: &str, argument: Value) -> Result<Value, Error> {
-    if function == "timers-list" {
-        let own = timers::list().await?;
-        return own.iter().map(told).collect();
-    }
-    let Timer { name, at, every, payload } = read(function, argument)?;
-    if function == "timers-cancel" {
-        return timers::cancel(&name).await.map(Value::from);
-    }
-    let schedule = match (at, every) {
-        (Some(at), None) => timers::Schedule::At(at),
-        (None, Some(every)) => timers::Schedule::Every(every),
-        _ => return Err(Error::invalid("a timer has either `at` or `every`")),
-    };
-    told(&timers::set(&name, schedule, &payload).await?)
-}
-
-fn told(timer: &timers::Timer) -> Result<Value, Error> {
-    let payload: Value = serde_json::from_str(&timer.payload)?;
-    Ok(json!({ "name": timer.name, "due": timer.due, "every": timer.every, "payload": payload }))
 }
 
 fn text(content: Vec<u8>) -> Result<Value, Error> {

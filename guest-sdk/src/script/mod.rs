@@ -18,6 +18,7 @@ use crate::{Error, testing};
 
 mod calls;
 mod connections;
+mod errands;
 mod host_functions;
 mod incoming;
 mod machine;

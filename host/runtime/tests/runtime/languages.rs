@@ -352,3 +352,83 @@ async fn a_script_in_javascript_keeps_and_touches_what_any_plugin_does() {
     house.grant_all().await;
     keeps_and_touches(&house).await;
 }
+
+/// Sets a timer for the owner, whose first firing queues an input, is told so late that it is due again, and then ends it.
+async fn has_errands(house: &House) {
+    assert_eq!(house.call("script", "remind", r#"{"name":"eggs"}"#).await, Ok("eggs moved".into()));
+    house::until(|| house.mind.errands.lock().expect("no panic").len() == 2).await;
+    house::soon(async {
+        while house.call("script", "left", "{}").await != Ok("0".into()) {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    let errands = house.mind.errands.lock().expect("no panic");
+    let claims: Vec<_> = errands.iter().filter_map(|(_, errand)| errand.submission.platform_id.clone()).collect();
+    assert_eq!(claims, ["eggs@2000", "eggs@3000"]);
+    let (_, first) = &errands[0];
+    assert_eq!(first.cause.principal, house::owner());
+    assert_eq!(first.to.as_ref().map(Conversation::to_string).as_deref(), Some("qq:group/678"));
+    assert_eq!(first.submission.meta, [("tool".to_owned(), "calc".to_owned())]);
+    assert_eq!((first.interrupts, errands[1].1.interrupts), (true, false));
+}
+
+const ERRANDS: &str = "\n[wants.timers]\n[wants.input]\n[wants.errands]\n";
+
+#[tokio::test]
+async fn a_script_in_lua_has_errands() {
+    let main = r#"
+        local homeagent = require("homeagent")
+        local errands, timers = homeagent.errands, homeagent.timers
+        homeagent.tool { name = "remind", description = "Sets.", call = function(arguments, cause)
+            local far = 4000000000000
+            local set = errands.calendar(arguments.name, far, 1, cause)
+            local moved = errands.change(arguments.name, { calendar = 2000 }, 1)
+            if moved.due == 2000 and errands.change("none", { at = 5 }) == nil then return set.name .. " moved" end
+        end }
+        homeagent.tool { name = "left", description = "Counts.", call = function() return tostring(#timers.list()) end }
+        homeagent.on_timer(function(firing)
+            local claim = firing.name .. "@" .. firing.due
+            if firing.payload == 2 then
+                errands.submit({ text = "again", platform_id = claim }, firing.cause)
+                return
+            end
+            errands.submit({ text = "boil", platform_id = claim, meta = { tool = "calc" }, interrupts = true,
+                to = { channel = "qq", peer = { group = "678" } } }, firing.cause)
+            return { due = 3000, payload = 2 }
+        end)
+    "#;
+    let manifest = manifest("main.lua") + ERRANDS;
+    has_errands(&with_script("script", &[("plugin.toml", &manifest), ("main.lua", main)]).await).await;
+}
+
+#[tokio::test]
+async fn a_script_in_javascript_has_errands() {
+    let Some(interpreter) = optional("interpreter-js") else { return };
+    let main = r#"
+        import { errands, onTimer, timers, tool } from "homeagent";
+        tool({ name: "remind", description: "Sets.", call: async ({ name }, cause) => {
+            const set = await errands.calendar(name, 4000000000000, 1, cause);
+            const moved = await errands.change(name, { calendar: 2000 }, 1);
+            if (moved.due === 2000 && (await errands.change("none", { at: 5 })) === null) return `${set.name} moved`;
+        } });
+        tool({ name: "left", description: "Counts.", call: async () => String((await timers.list()).length) });
+        onTimer(async ({ name, due, payload, cause }) => {
+            const claim = `${name}@${due}`;
+            if (payload === 2) {
+                await errands.submit({ text: "again", platform_id: claim }, cause);
+                return;
+            }
+            const to = { channel: "qq", peer: { group: "678" } };
+            await errands.submit({ text: "boil", platform_id: claim, meta: { tool: "calc" }, interrupts: true, to }, cause);
+            return { due: 3000, payload: 2 };
+        });
+    "#;
+    let house = house::with_shared_cache(interpreters());
+    install(&house, &interpreter);
+    let manifest = manifest("main.js") + ERRANDS;
+    lay(&house, "script", &[("plugin.toml", &manifest), ("main.js", main)]);
+    house.runtime.load_all().await;
+    house.grant_all().await;
+    has_errands(&house).await;
+}

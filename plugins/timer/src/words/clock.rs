@@ -91,7 +91,10 @@ impl Hour {
             (None | Some(Night | DeadOfNight | Midnight), 24) => (0, true),
             (None, _) => (hour, false),
             (Some(Early), 12) => (0, false),
-            (Some(Early | Morning), 0..=11) | (Some(Noon), 11 | 12) | (Some(Afternoon), 12 | 13..=19) => (hour, false),
+            (Some(Early | Morning), 0..=11)
+            | (Some(Noon), 11 | 12)
+            | (Some(Afternoon), 12)
+            | (Some(Afternoon), 13..=19) => (hour, false),
             // 中午一点 is in the afternoon.
             (Some(Noon), 1..=3) | (Some(Afternoon), 1..=11) | (Some(Evening | Night), 5..=11) => (hour + 12, false),
             (Some(DeadOfNight), 8..=11) => (hour + 12, false),
