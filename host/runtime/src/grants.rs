@@ -157,10 +157,22 @@ impl GrantTable {
         serde_json::from_value(Value::Object(asked.wants.get(W::CAPABILITY)?.clone())).ok()
     }
 
-    /// Settings of the package that say where it may go.
+    /// Settings of the package that say where it may go: those that it asks for, and those that were granted, which count
+    /// also where a later package does not name them any more.
     pub(crate) fn owners_settings(&self) -> Vec<String> {
         let asked = self.asked.read().unwrap_or_else(PoisonError::into_inner);
-        owners_settings(|capability| asked.wants.get(capability).cloned())
+        let mut names = owners_settings(|capability| asked.wants.get(capability).cloned());
+        names.extend(owners_settings(|capability| match self.stored.decided(&self.plugin, capability) {
+            Some(Decision::Given(given)) => Some(given.details.clone()),
+            Some(Decision::Taken) | None => None,
+        }));
+        names
+    }
+
+    /// Whether the defaults of such settings count. A package by others brings them along with each update, which nobody
+    /// is asked about; only what the owner set counts there.
+    pub(crate) fn defaults_count(&self) -> bool {
+        self.asked.read().unwrap_or_else(PoisonError::into_inner).author == Author::Bundled
     }
 
     fn share<'a>(&self, capability: &str, details: &'a Details, author: &Author) -> Share<'a> {
@@ -306,6 +318,23 @@ mod tests {
         assert_eq!(hosts(&table), Some(vec!["b".into(), "evil".into()]));
         table.revoke("http").await.expect("it was granted");
         assert_eq!(states(&table), [("http".into(), "revoked".into(), "null".into())]);
+    }
+
+    #[tokio::test]
+    async fn a_setting_that_was_granted_stays_the_owners_when_it_is_asked_for_no_more() {
+        let (_folder, table) = table();
+        let asked = "[http]\nsettings = ['hosts']\n[secrets.key]\nsetting = 'places'\n\
+            [listen]\nwebsocket.door = { path = '/door', address = 'at' }";
+        table.ask(wants(asked), Author::Owner);
+        for capability in ["http", "secrets", "listen"] {
+            table.grant(capability).await.expect("it is asked for");
+        }
+        table.ask(wants("[http]\n[secrets.key]\n[listen]\nwebsocket.door = { path = '/door' }"), Author::Owner);
+        assert_eq!(table.owners_settings(), ["hosts", "places", "at"]);
+        for capability in ["http", "secrets", "listen"] {
+            table.grant(capability).await.expect("it is asked for");
+        }
+        assert!(table.owners_settings().is_empty(), "nothing is reached by them any more");
     }
 
     #[tokio::test]
