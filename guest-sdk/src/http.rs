@@ -71,6 +71,12 @@ impl Request {
         self
     }
 
+    /// Takes an answer of at most so many bytes; a larger one is an error. The owner's own limit holds beside it.
+    pub fn at_most(mut self, bytes: usize) -> Self {
+        self.meta.push(("response-bytes".to_owned(), bytes.to_string()));
+        self
+    }
+
     /// Sends it. An answer is an answer whatever its status. Dropping the future ends the request.
     pub async fn send(self) -> Result<Response, Error> {
         if !cfg!(target_arch = "wasm32") {

@@ -271,10 +271,16 @@ impl Accounts {
         self.links.get(&connection).is_some_and(|link| link.account.is_none() && link.requests && !link.replaced)
     }
 
-    /// Where a connection led that we made and closed because nothing was heard of it: the host makes none again that was
-    /// closed here.
-    pub(crate) fn to_be_made_again(&self, connection: ConnectionId) -> Option<String> {
-        self.links.get(&connection).filter(|link| link.dead)?.address.clone()
+    /// Whether a connection that ends is to be made again: one that we made, unless another one has taken its place. The
+    /// host makes those again that others ended, and none that was closed here.
+    pub(crate) fn is_to_be_made_again(&self, connection: ConnectionId) -> bool {
+        let link = self.links.get(&connection);
+        link.is_some_and(|link| link.address.is_some() && (link.dead || !link.replaced))
+    }
+
+    /// Whether an account has no connection any more.
+    pub(crate) fn is_any_cut_off(&self) -> bool {
+        self.accounts.values().any(|account| account.events.is_none() && account.requests.is_none())
     }
 
     /// What tools make sense.

@@ -33,6 +33,8 @@ pub(crate) struct Content {
     pub(crate) media: Vec<Medium>,
     /// Part of it was said elsewhere, by others.
     pub(crate) forwarded: bool,
+    /// There is a card in it: its title and words are whoever's who made it.
+    pub(crate) card: bool,
 }
 
 /// A picture, a sound, a film or a file.
@@ -137,6 +139,7 @@ impl Reader<'_> {
             let details: Vec<String> = keys.iter().filter_map(|key| field(key)).collect();
             if details.is_empty() { format!("[{what}]") } else { format!("[{what}:{}]", details.join(" ")) }
         };
+        self.content.card |= matches!(segment.kind.as_str(), "share" | "music" | "xml" | "json");
         match segment.kind.as_str() {
             "text" => segment.string("text").unwrap_or_default(),
             "markdown" => segment.string("content").unwrap_or_default(),

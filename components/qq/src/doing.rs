@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use futures::StreamExt as _;
 use futures::channel::mpsc;
@@ -10,7 +10,7 @@ use homeagent_sdk::connect::{self, Target};
 use homeagent_sdk::http::Request;
 use homeagent_sdk::inputs::Submission;
 use homeagent_sdk::sockets::{self, Frame};
-use homeagent_sdk::{Error, State, background, bus, inputs, log, registry};
+use homeagent_sdk::{Error, State, background, bus, inputs, kv, log, registry};
 use serde_json::Value;
 
 use crate::account::Offer;
@@ -21,6 +21,8 @@ use crate::failure::Failure;
 use crate::fetch::{self, Fetched};
 use crate::forward;
 use crate::speaking::Begun;
+use crate::state::Qq;
+use crate::waiting::{self, Changes};
 use crate::{QQ, now, settings};
 
 /// The calls that wait, by the ticket of what they wait for. A call that ends takes its receiver with it.
@@ -187,9 +189,11 @@ fn begin(errand: Errand) {
     if is_room {
         background::spawn(async {
             while let Some(Errand { draft, url, address }) = ERRANDS.with(Errands::next) {
-                let fetched = get(&address).await;
+                let is_wanted = QQ.with(|qq| qq.wants_picture(draft, now()));
+                let fetched = if is_wanted { get(&address).await } else { Fetched::Unknown };
                 let settings = settings();
                 perform(QQ.with(|qq| qq.fetched(draft, url, fetched, &settings, now()))).await;
+                keep_waiting().await;
             }
         });
     }
@@ -197,13 +201,47 @@ fn begin(errand: Errand) {
 
 async fn get(address: &str) -> Fetched {
     let time = u32::try_from(fetch::TIME).unwrap_or(u32::MAX);
-    match Request::get(address).timeout_ms(time).send().await {
+    // One byte more than is taken along says that it is too large; beyond that nothing more is read.
+    match Request::get(address).timeout_ms(time).at_most(fetch::LARGEST + 1).send().await {
         Ok(answer) => Fetched::answered(answer.status, answer.body),
         Err(error) => {
             log::debug(format!("a picture was not fetched: {}", error.message()));
             Fetched::Unknown
         }
     }
+}
+
+/// Has the disk hold the messages that wait, and no others.
+pub(crate) async fn keep_waiting() {
+    let changes = QQ.with(Qq::unwritten);
+    if changes == Changes::default() {
+        return;
+    }
+    // With what puts them in order again: keys come in the order of their bytes.
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_micros();
+    let now = u64::try_from(now).unwrap_or(u64::MAX);
+    let row = |(place, (key, frame)): (usize, &(String, Value))| {
+        kv::Change::set_to(key, serde_json::json!([now, place, frame]).to_string())
+    };
+    let kept = changes.kept.iter().enumerate().map(row);
+    let gone = changes.gone.iter().map(|key| kv::Change::Delete(key.clone()));
+    if let Err(error) = kv::batch(kept.chain(gone).collect()).await {
+        log::debug(format!("the messages that wait are not on the disk: {}", error.message()));
+        QQ.with(|qq| qq.not_written(changes));
+    }
+}
+
+/// Takes up what waited when an instance ended that handed nothing on.
+pub(crate) async fn recall_waiting() {
+    let mut rows = Vec::new();
+    for key in kv::list(waiting::PREFIX, None).await.unwrap_or_default() {
+        let row = kv::get(&key).await.ok().flatten();
+        let row = row.and_then(|row| serde_json::from_slice::<(u64, usize, Value)>(&row).ok());
+        let (at, frame) = row.map_or((None, None), |(now, place, frame)| (Some((now, place)), Some(frame)));
+        rows.push((at, key, frame));
+    }
+    rows.sort_by_key(|(at, ..)| *at);
+    QQ.with(|qq| qq.recall(rows.into_iter().map(|(_, key, frame)| (key, frame)).collect()));
 }
 
 /// Makes a connection to a client that is the server; the host makes it again where it is lost.

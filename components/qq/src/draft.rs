@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde_json::Value;
 
 use crate::event::Message;
-use crate::fetch::Fetched;
+use crate::fetch::{self, Fetched};
 use crate::group::Addressed;
 use crate::lookup::{Facts, Lookup};
 
@@ -58,6 +58,16 @@ impl Draft {
 
     fn lane(&self) -> String {
         format!("{}/{}", self.message.self_id, self.message.place.name())
+    }
+
+    fn weight(&self) -> usize {
+        let to_come = |lookup: &&Lookup| match lookup {
+            Lookup::Picture { url, .. } => self.open > 0 && !self.facts.pictures.contains_key(url),
+            Lookup::Image(file) => self.open > 0 && !self.facts.files.contains_key(file),
+            _ => false,
+        };
+        let to_come = self.asked.iter().filter(to_come).count() * fetch::LARGEST;
+        to_come + self.facts.pictures.values().map(Fetched::weight).sum::<usize>()
     }
 
     /// Of what is wanted, that which has not been asked for.
@@ -122,15 +132,33 @@ impl Drafts {
         ready
     }
 
-    /// How many bytes of pictures are held for messages that wait.
+    /// How many bytes of pictures are held for messages that wait, where each that is still to come is as large as one may
+    /// be.
     pub(crate) fn weight(&self) -> usize {
-        self.lanes.values().flatten().flat_map(|draft| draft.facts.pictures.values()).map(Fetched::weight).sum()
+        self.lanes.values().flatten().map(Draft::weight).sum()
+    }
+
+    /// Whether a picture is still wanted: its message waits, and has not waited too long.
+    pub(crate) fn wants_picture(&self, number: u64, now: u64) -> bool {
+        let draft = self.lanes.values().flatten().find(|draft| draft.number == number);
+        draft.is_some_and(|draft| draft.open > 0 && now.saturating_sub(draft.since) <= PATIENCE)
+    }
+
+    /// Lets those go on as they are that have waited longer than anything they asked for may take.
+    pub(crate) fn give_up(&mut self, now: u64) {
+        let is_late = |draft: &&mut Draft| now.saturating_sub(draft.since) > PATIENCE + LOOKUP_TIME.max(fetch::TIME);
+        self.lanes.values_mut().flatten().filter(is_late).for_each(|draft| draft.open = 0);
+    }
+
+    /// All that wait, in the order in which they came, with their frames.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = (&Message, &Value)> {
+        let mut drafts: Vec<&Draft> = self.lanes.values().flatten().collect();
+        drafts.sort_by_key(|draft| draft.number);
+        drafts.into_iter().map(|draft| (&draft.message, &draft.frame))
     }
 
     /// The frames of all that wait.
     pub(crate) fn frames(&self) -> Vec<Value> {
-        let mut drafts: Vec<&Draft> = self.lanes.values().flatten().collect();
-        drafts.sort_by_key(|draft| draft.number);
-        drafts.iter().map(|draft| draft.frame.clone()).collect()
+        self.waiting().map(|(_, frame)| frame.clone()).collect()
     }
 }

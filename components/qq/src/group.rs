@@ -108,6 +108,9 @@ pub(crate) struct Line {
     /// Who said it, by name.
     pub(crate) name: String,
     pub(crate) text: String,
+    /// It stands for more than words: a picture, a forward, a card.
+    #[serde(default)]
+    pub(crate) more: bool,
     #[serde(default)]
     at: u64,
 }
@@ -115,7 +118,13 @@ pub(crate) struct Line {
 impl Line {
     /// A line of what `name` said.
     pub(crate) fn new(id: Option<String>, user: &str, name: &str, text: &str) -> Self {
-        Self { id, user: user.to_owned(), name: name.to_owned(), text: field::one_line(text, LONGEST_LINE), at: 0 }
+        let text = field::one_line(text, LONGEST_LINE);
+        Self { id, user: user.to_owned(), name: name.to_owned(), text, more: false, at: 0 }
+    }
+
+    /// The same where it stands for more than words, or not.
+    pub(crate) fn standing_for_more(self, more: bool) -> Self {
+        Self { more, ..self }
     }
 }
 

@@ -50,8 +50,8 @@ pub(crate) fn submission(message: &Message, content: &Content, facts: &Facts, ba
     add("mentioned_names", some(content::names(content, &facts.names)).filter(|names| names.contains('=')));
     add("reply_to", content.reply_to.clone());
     add("reply_group", message.reply_group.clone());
-    let quotes_forward = !is_command && quoted.as_ref().is_some_and(|quoted| quoted.forwarded);
-    let is_forwarded = content.forwarded || quotes_forward;
+    let is_of_others = |content: &Content| content.forwarded || content.card;
+    let is_forwarded = is_of_others(content) || (!is_command && quoted.as_ref().is_some_and(is_of_others));
     add("forwarded", is_forwarded.then(|| "true".to_owned()));
     // What the person said is the last of the text; the block before it is for nobody's memory.
     add("text", (text != content.text).then(|| content.text.clone()));
@@ -75,6 +75,10 @@ pub(crate) fn submission(message: &Message, content: &Content, facts: &Facts, ba
 pub(crate) fn notice(notice: &Notice, place: &Place, text: &str, name: Option<String>) -> Submission {
     let route = Route { account: notice.self_id.clone(), group: None, message: None };
     let mut meta = vec![("account".to_owned(), notice.self_id.clone()), ("notice".to_owned(), notice.what.to_owned())];
+    // Somebody else's words, such as those with which a stranger asks to be let in.
+    if *place != Place::Private(notice.user.clone()) {
+        meta.push(("forwarded".to_owned(), "true".to_owned()));
+    }
     if let Some(request) = &notice.request {
         meta.push(("request_type".to_owned(), request.kind.to_owned()));
         meta.push(("sub_type".to_owned(), request.sub_type.clone()));

@@ -37,6 +37,11 @@ impl Kept {
         self.0.len()
     }
 
+    /// The platform's ids of all.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter_map(|one| one.0.platform_id.as_deref())
+    }
+
     /// The input that is to be offered next. It stays until [`Kept::pop`].
     pub(crate) fn first(&self) -> Option<&Submission> {
         self.0.front().map(|one| &one.0)

@@ -36,6 +36,7 @@ mod show;
 mod speaking;
 mod split;
 mod state;
+mod waiting;
 
 use std::sync::LazyLock;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -47,7 +48,7 @@ use homeagent_sdk::{
 };
 use serde_json::Value;
 
-use doing::{offer_again, offer_tools, perform, wait};
+use doing::{keep_waiting, offer_again, offer_tools, perform, recall_waiting, wait};
 use settings::Settings;
 use state::Qq;
 
@@ -61,6 +62,9 @@ const HELP: &str = "Sends to QQ: to a person as qq:<account number>, to a group 
 
 /// The host's word that the owner has changed a setting of ours.
 const SETTINGS: &str = "setting.plugin.qq.*";
+
+/// The host's word that the owner has granted us something.
+const GRANTS: &str = "grant.plugin.qq.*";
 
 /// How much of its deadline a call leaves for the way back, in milliseconds.
 const MARGIN: u64 = 1_000;
@@ -86,12 +90,14 @@ impl Plugin for QqChannel {
             .summary("Talks with people and groups on QQ, through a OneBot v11 client.")
             .listener("onebot")
             .event(SETTINGS)
+            .event(GRANTS)
             .channel(channel);
         actions::tools().into_iter().fold(descriptor, Descriptor::tool)
     }
 
     async fn activated() {
         let settings = settings();
+        recall_waiting().await;
         perform(QQ.with(|qq| qq.connect(&settings, true))).await;
         // Where connections stand, the accounts are told next, and their tools stay.
         if sockets::open().is_empty() {
@@ -105,6 +111,7 @@ impl Sockets for QqChannel {
         let settings = settings();
         offer_again().await;
         perform(QQ.with(|qq| qq.open(&connection, &settings, now()))).await;
+        keep_waiting().await;
         offer_tools().await;
     }
 
@@ -120,6 +127,8 @@ impl Sockets for QqChannel {
             };
             perform(QQ.with(|qq| qq.frame(connection, &text, &settings, now()))).await;
         }
+        // The frames count as taken in when this returns.
+        keep_waiting().await;
         QQ.with(|qq| qq.accounts.end(connection, now()));
         offer_tools().await;
     }
@@ -132,11 +141,13 @@ impl Sockets for QqChannel {
 }
 
 impl Events for QqChannel {
-    /// The owner has changed a setting.
+    /// The owner has changed a setting, or granted something.
     async fn on_event(event: Event) {
         let settings = settings();
         let is_token = event.topic.ends_with(".access_token");
-        perform(QQ.with(|qq| if is_token { qq.connect_again(&settings) } else { qq.connect(&settings, false) })).await;
+        let is_grant = event.topic.starts_with("grant.");
+        perform(QQ.with(|qq| if is_token { qq.connect_again(&settings) } else { qq.connect(&settings, is_grant) }))
+            .await;
     }
 }
 

@@ -23,8 +23,9 @@ use crate::state::{Contact, Qq};
 /// What the agent is told of, where it is about the agent itself.
 const OWN: [&str; 5] = ["poke", "join", "friend-add", "upload", "admin"];
 
-/// As many bytes of pictures are held for messages that wait; beyond, no further ones are fetched.
-const MOST_PICTURES: usize = 6 << 20;
+/// As many bytes of pictures are held for messages that wait, those counted that may still come; beyond, no further ones
+/// are fetched.
+const MOST_PICTURES: usize = 12 << 20;
 
 /// While the agent takes nothing and so many inputs wait for it, no pictures are fetched.
 const MOST_KEPT: usize = 8;
@@ -83,13 +84,15 @@ impl Qq {
         settings.policy(group).judge(content, &settings.keywords, mine)
     }
 
-    /// Fills in the message that was replied to, where it is still known.
+    /// Fills in the message that was replied to, where it is still known. A line that stands for more than words is what
+    /// is left where the client does not tell the message itself.
     fn recall_quoted(&self, draft: &mut Draft, content: &Content) {
         let message = &draft.message;
         let (Some(group), Some(id)) = (message.place.group(), &content.reply_to) else { return };
         if let Some(line) = self.known.backgrounds.find(&message.self_id, group, id) {
             let (user, name) = (Some(line.user.clone()), Some(line.name.clone()));
-            draft.facts.quoted = Some(Quoted { user, name, segments: vec![Segment::text(&line.text)] });
+            draft.facts.quoted =
+                Some(Quoted { user, name, segments: vec![Segment::text(&line.text)], more: line.more });
         }
     }
 
@@ -111,7 +114,8 @@ impl Qq {
 
     /// Asks for what is missing before a message can be read whole.
     fn look_up(&mut self, number: u64, settings: &Settings, now: u64) -> Vec<Effect> {
-        let is_room = self.drafts.weight() < MOST_PICTURES && self.kept.len() < MOST_KEPT;
+        let room = MOST_PICTURES.saturating_sub(self.drafts.weight()) / fetch::LARGEST;
+        let room = if self.kept.len() < MOST_KEPT { room } else { 0 };
         let Some(draft) = self.drafts.get_mut(number) else { return Vec::new() };
         let place = draft.message.place.clone();
         let account = draft.message.self_id.clone();
@@ -121,16 +125,14 @@ impl Qq {
             }
         }
         let (content, mut wanted) = content::read(&draft.message.segments, &account, &draft.facts);
-        if let Some(id) = content.reply_to.clone().filter(|_| draft.facts.quoted.is_none()) {
+        if let Some(id) = content.reply_to.clone().filter(|_| draft.facts.quoted.as_ref().is_none_or(|it| it.more)) {
             wanted.insert(Lookup::Quoted(id));
         }
         if let Some(quoted) = &draft.facts.quoted {
             let (_, within) = content::read(&quoted.segments, &account, &draft.facts);
             wanted.extend(within.into_iter().filter(|lookup| !matches!(lookup, Lookup::Name(_))));
         }
-        if is_room {
-            wanted.extend(pictures(draft, &content.media, settings));
-        }
+        wanted.extend(pictures(draft, &content.media, settings).into_iter().take(room));
         // A reply that is perhaps not for us is worth one question, and the rest only when it is.
         if draft.addressed != Addressed::Yes {
             wanted.retain(|lookup| matches!(lookup, Lookup::Quoted(_)));
@@ -217,8 +219,13 @@ impl Qq {
         effects
     }
 
+    /// Whether a picture is still wanted for a message.
+    pub(crate) fn wants_picture(&self, number: u64, now: u64) -> bool {
+        self.drafts.wants_picture(number, now)
+    }
+
     /// Hands on the messages that need not wait any more.
-    fn finish_ready(&mut self, settings: &Settings) -> Vec<Effect> {
+    pub(crate) fn finish_ready(&mut self, settings: &Settings) -> Vec<Effect> {
         let mut effects = Vec::new();
         for draft in self.drafts.ready() {
             let (message, facts) = (&draft.message, &draft.facts);
@@ -242,6 +249,7 @@ impl Qq {
         if let Some(group) = message.place.group() {
             let name = message.name.as_deref().unwrap_or(&message.user);
             let line = Line::new(message.id.clone(), &message.user, name, &inbound::line(content));
+            let line = line.standing_for_more(message.segments.iter().any(|it| !it.is_words()));
             self.known.backgrounds.keep(&message.self_id, group, line, settings.background);
         }
     }

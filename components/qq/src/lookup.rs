@@ -51,6 +51,8 @@ pub(crate) struct Quoted {
     pub(crate) user: Option<String>,
     pub(crate) name: Option<String>,
     pub(crate) segments: Vec<Segment>,
+    /// There is more to it than these pieces say; only the client can tell.
+    pub(crate) more: bool,
 }
 
 impl Lookup {
@@ -116,7 +118,7 @@ impl Facts {
                     segments = segment::read(&data["raw_message"]);
                 }
                 if user.is_some() || !segments.is_empty() {
-                    self.quoted = Some(Quoted { user, name, segments });
+                    self.quoted = Some(Quoted { user, name, segments, more: false });
                 }
             }
         }

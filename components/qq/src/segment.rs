@@ -45,6 +45,11 @@ impl Segment {
         self.data.get(key).and_then(field::id)
     }
 
+    /// Whether its words are all there is to it.
+    pub(crate) fn is_words(&self) -> bool {
+        matches!(self.kind.as_str(), "text" | "at" | "face" | "reply")
+    }
+
     /// A field that is the address of something on the network.
     pub(crate) fn address(&self, key: &str) -> Option<String> {
         self.string(key).filter(|text| is_address(text))

@@ -14,7 +14,6 @@ use crate::effect::{Effect, warning};
 use crate::event::{self, Answer, Event, Meta};
 use crate::failure::Failure;
 use crate::field;
-use crate::forward;
 use crate::group::Backgrounds;
 use crate::kept::Kept;
 use crate::outbox::{Outbox, Step};
@@ -22,6 +21,7 @@ use crate::rate::Rates;
 use crate::ring::Ring;
 use crate::settings::Settings;
 use crate::show::{Missing, Streams};
+use crate::waiting::Ledger;
 
 /// The largest frame that is sent, in bytes: the host takes no larger one.
 const LARGEST_FRAME: usize = 1 << 20;
@@ -39,6 +39,8 @@ pub(crate) struct Qq {
     pub(crate) kept: Kept,
     /// Messages that waited when the instance before this one ended.
     pub(crate) left: Vec<Value>,
+    /// What of the messages that wait is on the disk.
+    pub(crate) written: Ledger,
 }
 
 /// What one instance hands on to the next.
@@ -95,6 +97,7 @@ impl Qq {
             known: Known::default(),
             kept: Kept::default(),
             left: Vec::new(),
+            written: Ledger::default(),
         }
     }
 
@@ -152,9 +155,12 @@ impl Qq {
 
     /// A connection is gone.
     pub(crate) fn close(&mut self, from: ConnectionId, reason: &str, settings: &Settings, now: u64) -> Vec<Effect> {
-        let again = self.accounts.to_be_made_again(from).filter(|address| settings.forward.contains(address));
+        let is_to_be_made_again = self.accounts.is_to_be_made_again(from);
         let mut effects = self.accounts.close(from, reason, now);
-        effects.extend(again.map(|address| forward::connect(&address, settings)));
+        // Also where another connection of the account had taken the place of one that we made, and is gone now.
+        if is_to_be_made_again || self.accounts.is_any_cut_off() {
+            effects.extend(self.connect(settings, true));
+        }
         for asked in self.desk.lost(from) {
             let failure = asked.failure(Silence::Lost);
             effects.extend(self.resolve(asked, Err(failure), settings, now));
@@ -169,6 +175,8 @@ impl Qq {
             let failure = asked.failure(Silence::TimedOut);
             effects.extend(self.resolve(asked, Err(failure), settings, now));
         }
+        self.drafts.give_up(now);
+        effects.extend(self.finish_ready(settings));
         effects
     }
 

@@ -60,10 +60,11 @@ pub(crate) async fn keep(core: Shared, house: House) {
     }
 }
 
-/// The addresses that are set.
+/// The addresses that are set. A default opens none: each update of a package brings its own.
 fn wanted(core: &Shared, listeners: &dyn Listeners) -> BTreeMap<Key, String> {
     let set = |(plugin, setting): Key| {
-        let address = core.parts.settings.get(&setting).ok()?.as_str()?.trim().to_owned();
+        let entry = core.parts.settings.entry(&setting).ok().filter(|entry| !entry.is_default)?;
+        let address = entry.value.as_str()?.trim().to_owned();
         (!address.is_empty()).then_some(((plugin, setting), address))
     };
     listeners.own_addresses().into_iter().filter_map(set).collect()

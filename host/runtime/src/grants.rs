@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use homeagent_package::PublicKey;
@@ -75,8 +76,17 @@ pub(crate) struct GrantTable {
     /// What the package asks for, and whose it is: those that came with homed have what they ask for until the owner takes
     /// it away.
     asked: Arc<RwLock<Asked>>,
+    /// It is tried.
+    trial: Option<Trial>,
+}
+
+/// What holds of a plugin that is tried.
+#[derive(Clone, Copy)]
+struct Trial {
     /// Whatever was decided, it has what it asks for of these, and nothing else.
-    only: Option<&'static [&'static str]>,
+    only: &'static [&'static str],
+    /// Of all trials, so that each keeps what it keeps by itself.
+    number: u64,
 }
 
 /// What a package asks for.
@@ -111,12 +121,15 @@ impl<'a> Share<'a> {
 
 impl GrantTable {
     pub(crate) fn new(plugin: String, stored: Grants) -> Self {
-        Self { plugin, stored, asked: Arc::default(), only: None }
+        Self { plugin, stored, asked: Arc::default(), trial: None }
     }
 
-    /// Those of a plugin that is tried: what it asks for of these capabilities it has, and it has nothing else.
+    /// Those of a plugin that is tried: what it asks for of these capabilities it has, and it has nothing else, nor anything
+    /// that the plugin has kept.
     pub(crate) fn for_trial(plugin: String, stored: Grants, only: &'static [&'static str]) -> Self {
-        Self { only: Some(only), ..Self::new(plugin, stored) }
+        static TRIALS: AtomicU64 = AtomicU64::new(0);
+        let number = TRIALS.fetch_add(1, Ordering::Relaxed);
+        Self { trial: Some(Trial { only, number }), ..Self::new(plugin, stored) }
     }
 
     /// What the package that is now in the slot asks for; what the one before it asked for.
@@ -132,6 +145,10 @@ impl GrantTable {
 
     /// The name under which is kept what the plugin keeps.
     pub(crate) fn keeps_under(&self) -> String {
+        // No plugin's name has a `~` in it.
+        if let Some(Trial { number, .. }) = self.trial {
+            return format!("{}~trial-{number}", self.plugin);
+        }
         let asked = self.asked.read().unwrap_or_else(PoisonError::into_inner);
         asked.author.keeps_under(&self.plugin)
     }
@@ -157,14 +174,26 @@ impl GrantTable {
         serde_json::from_value(Value::Object(asked.wants.get(W::CAPABILITY)?.clone())).ok()
     }
 
-    /// Settings of the package that say where it may go.
+    /// Settings of the package that say where it may go: those that it asks for, and those that were granted, which count
+    /// also where a later package does not name them any more.
     pub(crate) fn owners_settings(&self) -> Vec<String> {
         let asked = self.asked.read().unwrap_or_else(PoisonError::into_inner);
-        owners_settings(|capability| asked.wants.get(capability).cloned())
+        let mut names = owners_settings(|capability| asked.wants.get(capability).cloned());
+        names.extend(owners_settings(|capability| match self.stored.decided(&self.plugin, capability) {
+            Some(Decision::Given(given)) => Some(given.details.clone()),
+            Some(Decision::Taken) | None => None,
+        }));
+        names
+    }
+
+    /// Whether the defaults of such settings count. A package by others brings them along with each update, which nobody
+    /// is asked about; only what the owner set counts there.
+    pub(crate) fn defaults_count(&self) -> bool {
+        self.asked.read().unwrap_or_else(PoisonError::into_inner).author == Author::Bundled
     }
 
     fn share<'a>(&self, capability: &str, details: &'a Details, author: &Author) -> Share<'a> {
-        if let Some(only) = self.only {
+        if let Some(Trial { only, .. }) = self.trial {
             return if only.contains(&capability) { Share::Whole(details) } else { Share::Nothing(None) };
         }
         match self.stored.decided(&self.plugin, capability) {
@@ -306,6 +335,31 @@ mod tests {
         assert_eq!(hosts(&table), Some(vec!["b".into(), "evil".into()]));
         table.revoke("http").await.expect("it was granted");
         assert_eq!(states(&table), [("http".into(), "revoked".into(), "null".into())]);
+    }
+
+    #[tokio::test]
+    async fn a_setting_that_was_granted_stays_the_owners_when_it_is_asked_for_no_more() {
+        let (_folder, table) = table();
+        let asked = "[http]\nsettings = ['hosts']\n[secrets.key]\nsetting = 'places'\n\
+            [listen]\nwebsocket.door = { path = '/door', address = 'at' }";
+        table.ask(wants(asked), Author::Owner);
+        for capability in ["http", "secrets", "listen"] {
+            table.grant(capability).await.expect("it is asked for");
+        }
+        table.ask(wants("[http]\n[secrets.key]\n[listen]\nwebsocket.door = { path = '/door' }"), Author::Owner);
+        assert_eq!(table.owners_settings(), ["hosts", "places", "at"]);
+        for capability in ["http", "secrets", "listen"] {
+            table.grant(capability).await.expect("it is asked for");
+        }
+        assert!(table.owners_settings().is_empty(), "nothing is reached by them any more");
+    }
+
+    #[test]
+    fn what_is_tried_keeps_nothing_where_the_plugin_or_another_trial_keeps_it() {
+        let (_folder, table) = table();
+        let trial = || GrantTable::for_trial("web".into(), table.stored.clone(), &["tools"]);
+        let names = [table.keeps_under(), trial().keeps_under(), trial().keeps_under()];
+        assert_eq!((names[0].as_str(), names.iter().collect::<std::collections::BTreeSet<_>>().len()), ("web", 3));
     }
 
     #[tokio::test]

@@ -279,26 +279,45 @@ async fn tell_of_settings(mut changes: broadcast::Receiver<Arc<str>>, inner: Wea
     loop {
         let key = match changes.recv().await {
             Ok(key) => key,
-            // A plugin reads all of its settings anew when it is told of one.
-            Err(broadcast::error::RecvError::Lagged(_)) => continue,
+            Err(broadcast::error::RecvError::Lagged(_)) => {
+                // Which ones is not known any more. A plugin reads all of its settings anew when it is told of one.
+                let Some(inner) = inner.upgrade() else { return };
+                let slots = inner.slots.read().unwrap_or_else(PoisonError::into_inner);
+                let all: Vec<String> = slots.keys().cloned().collect();
+                drop(slots);
+                for plugin in all {
+                    inner.close_what_is_listed_no_more(&plugin);
+                    let topic = format!("setting.{}*", homeagent_settings::plugin_prefix(&plugin));
+                    inner.tell_of_owner(&plugin, topic, &serde_json::json!({ "key": null }));
+                }
+                continue;
+            }
             Err(broadcast::error::RecvError::Closed) => return,
         };
         let Some(inner) = inner.upgrade() else { return };
         let Some(plugin) = key.strip_prefix("plugin.").and_then(|rest| rest.split('.').next()) else { continue };
-        if let Some(slot) = inner.slot(plugin) {
-            inner.services.bus.publish(&Event {
-                topic: format!("setting.{key}"),
-                payload: serde_json::json!({ "key": *key }).to_string(),
-                source: "host".to_owned(),
-                at: homeagent_types::now(),
-                // It comes from the owner, so the plugin is not in its chain yet.
-                cause: Cause { chain: Vec::new(), ..own_cause(&slot.core, SETTING_MS) },
-            });
+        let own = key.strip_prefix(&homeagent_settings::plugin_prefix(plugin)).unwrap_or_default();
+        if inner.slot(plugin).is_some_and(|slot| slot.core.grants.owners_settings().iter().any(|it| it == own)) {
+            inner.close_what_is_listed_no_more(plugin);
         }
+        inner.tell_of_owner(plugin, format!("setting.{key}"), &serde_json::json!({ "key": *key }));
     }
 }
 
 impl Inner {
+    /// Publishes what the owner has decided about a plugin that runs.
+    fn tell_of_owner(&self, plugin: &str, topic: String, payload: &serde_json::Value) {
+        let Some(slot) = self.slot(plugin) else { return };
+        self.services.bus.publish(&Event {
+            topic,
+            payload: payload.to_string(),
+            source: "host".to_owned(),
+            at: homeagent_types::now(),
+            // It comes from the owner, so the plugin is not in its chain yet.
+            cause: Cause { chain: Vec::new(), ..own_cause(&slot.core, SETTING_MS) },
+        });
+    }
+
     /// Every package by name; an installed one wins over a bundled one. A folder whose manifest can't be read stands
     /// under the folder's name.
     fn packages(&self) -> BTreeMap<String, Origin> {

@@ -98,6 +98,22 @@ fn a_client_that_falls_silent_is_connected_to_again_and_one_that_was_replaced_is
     bench.connect(9, &[("x-self-id", "5")]);
     bench.disconnect(8);
     assert_eq!((bench.closed.as_slice(), bench.reached.len()), ([7, 8].as_slice(), 1), "or both would go on for ever");
+    bench.disconnect(9);
+    assert_eq!(bench.reached.len(), 2, "nothing is left of the account but its address");
+}
+
+#[test]
+fn a_connection_that_was_ended_here_is_made_again_while_it_is_listed() {
+    let mut bench = Bench::new();
+    bench.list(&[HERE], false);
+    bench.is_made(7, HERE);
+    bench.hear_text(7, r#"{"post_type":"meta_event","meta_event_type":"lifecycle","self_id":5}"#);
+    bench.disconnect(7);
+    assert_eq!(bench.reached, [(HERE.to_owned(), false)]);
+    bench.is_made(8, HERE);
+    bench.list(&[], false);
+    bench.disconnect(8);
+    assert_eq!(bench.reached.len(), 1, "it is listed no more");
 }
 
 #[test]

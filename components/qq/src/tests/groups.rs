@@ -1,6 +1,6 @@
 //! When the agent is meant, and what it is told then.
 
-use homeagent_sdk::Peer;
+use homeagent_sdk::{MediaSource, Peer};
 use serde_json::json;
 
 use super::{Bench, meta, reply, text_of};
@@ -48,6 +48,27 @@ fn an_answer_to_one_of_our_messages_is_meant_for_us() {
     assert_eq!(action, "get_msg");
     bench.answer(&echo, &json!({"sender": {"user_id": ME}, "message": "在"}));
     assert_eq!(bench.heard()[1], "[引用 我: 在]\n好的");
+}
+
+#[test]
+fn who_replies_to_a_picture_in_a_group_shows_it() {
+    let url = "https://example.com/a.png";
+    let picture = || json!([{"type": "image", "data": {"file": "a.png", "url": url}}]);
+    for is_told in [true, false] {
+        let mut bench = Bench::new();
+        bench.hear(&group(1, &picture()));
+        bench.hear(&group(2, &json!([{"type": "reply", "data": {"id": "1"}}, at(ME), text("这是什么？")])));
+        let (action, params, echo) = bench.asked();
+        assert_eq!((action.as_str(), &params["message_id"]), ("get_msg", &json!(1)));
+        if is_told {
+            bench.answer(&echo, &json!({"sender": {"user_id": 20_002_000, "nickname": "老王"}, "message": picture()}));
+        } else {
+            bench.refuse(&echo, 1200, "消息不存在");
+        }
+        let media: Vec<_> = bench.input().media.iter().map(|it| it.source.clone()).collect();
+        assert_eq!(media, if is_told { vec![MediaSource::Url(url.to_owned())] } else { Vec::new() });
+        assert!(text_of(bench.input()).ends_with("[引用 老王: [图片]]\n这是什么？"), "{}", text_of(bench.input()));
+    }
 }
 
 #[test]
@@ -161,5 +182,6 @@ fn requests_are_told_where_the_owner_wants() {
     let input = bench.input();
     assert_eq!((input.kind.as_str(), input.user.as_str()), ("request", "66"), "it speaks with the stranger's rights");
     assert_eq!(input.peer, Peer::Person("20002000".to_owned()));
+    assert_eq!(meta(input, "forwarded"), Some("true"), "nor are its words those of whoever is told");
     assert!(text_of(input).contains("附言：我是你表弟") && text_of(input).contains("flag: f-1"));
 }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::{Bench, text_of};
 use crate::fetch::{Fetched, LARGEST};
 use crate::samples::{private, text};
+use crate::waiting::Changes;
 
 const URL: &str = "http://gchat.qpic.cn/gchatpic_new/1/2-3-ABC/0?term=2";
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
@@ -95,6 +96,56 @@ fn a_picture_of_the_clients_is_taken_from_it() {
         ("[图片:a.png，在客户端的机器上，取不到]", Vec::new()),
         "no model could fetch it"
     );
+}
+
+#[test]
+fn pictures_that_are_still_to_come_are_counted() {
+    let mut bench = Bench::new();
+    for id in 0..60 {
+        let mut frame = private(id, &json!([picture(&format!("https://gchat.qpic.cn/{id}"))]));
+        frame["user_id"] = json!(20_002_000 + id);
+        bench.hear(&frame);
+    }
+    assert_eq!(bench.fetches.len(), (12 << 20) / LARGEST, "as many as there is room for");
+    assert_eq!(bench.inputs.len(), 60 - bench.fetches.len(), "the others go by their addresses");
+    bench.fetched(Fetched::Gone);
+    bench.hear(&private(70, &json!([picture("https://gchat.qpic.cn/70")])));
+    assert!(bench.fetches.iter().any(|(_, url, _)| url.ends_with("/70")), "there is room again");
+}
+
+#[test]
+fn a_picture_is_not_waited_for_for_ever() {
+    let mut bench = Bench::new();
+    bench.hear(&private(1, &json!([text("看"), picture(URL)])));
+    let (draft, _, _) = bench.fetches[0].clone();
+    assert!(bench.qq.wants_picture(draft, bench.now));
+    bench.pass(9_000);
+    assert!(!bench.qq.wants_picture(draft, bench.now), "it is not begun with any more");
+    assert!(bench.inputs.is_empty(), "one that was begun with may still come");
+    bench.pass(6_000);
+    assert_eq!(bench.media()[0].source, MediaSource::Url(URL.to_owned()));
+    assert!(!bench.qq.wants_picture(draft, bench.now), "nobody waits for it");
+}
+
+#[test]
+fn a_message_that_waits_is_on_the_disk_until_the_agent_has_it() {
+    let mut bench = Bench::new();
+    let frame = private(1, &json!([picture(URL)]));
+    bench.hear(&frame);
+    let key = "waiting/10001000:1:1790000000".to_owned();
+    let kept = bench.qq.unwritten();
+    assert_eq!((kept.kept.as_slice(), kept.gone.len()), ([(key.clone(), frame.clone())].as_slice(), 0));
+    assert_eq!(bench.qq.unwritten(), Changes::default(), "once");
+    bench.qq.not_written(kept);
+    assert_eq!(bench.qq.unwritten().kept.len(), 1, "or again, where that failed");
+    // Nothing else is left of this instance.
+    let mut next = Bench { qq: crate::state::Qq::new("u".to_owned()), ..Bench::new() };
+    next.qq.recall(vec![(key.clone(), Some(frame)), ("waiting/x".to_owned(), None)]);
+    assert_eq!(next.qq.unwritten().gone, ["waiting/x"], "what can't be read goes");
+    next.connect(1, &[("x-self-id", crate::samples::ME)]);
+    assert_eq!(next.qq.unwritten(), Changes::default(), "it waits again");
+    next.fetched(Fetched::read(PNG.to_vec()));
+    assert_eq!((next.media().len(), next.qq.unwritten().gone), (1, vec![key]));
 }
 
 #[test]

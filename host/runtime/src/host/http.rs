@@ -57,6 +57,9 @@ impl<T: Send + 'static> http::HostWithStore<T> for HostData {
 impl http::Host for &mut InstanceState {}
 
 /// Why there is no answer, and how loudly the owner is told.
+/// What of a request's meta bounds its answer.
+const RESPONSE_BYTES: &str = "response-bytes";
+
 struct Failure {
     error: CallError,
     level: Level,
@@ -101,8 +104,13 @@ impl Errand {
         }
         outbound.check_secrets(&url)?;
         let response_bytes = services.number("core.network.response_bytes", 8 << 20);
+        let wanted =
+            request.meta.iter().find(|(key, _)| key == RESPONSE_BYTES).map(|(_, value)| value.parse::<usize>());
+        let wanted =
+            wanted.transpose().map_err(|_| CallError::Invalid(format!("{RESPONSE_BYTES} is a number of bytes")))?;
+        let response_bytes = usize::try_from(response_bytes).unwrap_or(usize::MAX);
         let limits = Limits {
-            response_bytes: usize::try_from(response_bytes).unwrap_or(usize::MAX),
+            response_bytes: wanted.unwrap_or(usize::MAX).min(response_bytes),
             timeout: timeout(state, request.timeout_ms, left),
         };
         Ok(Self { outbound, request: Request { method, url, headers, body: body.into() }, limits, hold })

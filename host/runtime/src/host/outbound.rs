@@ -30,7 +30,7 @@ pub(crate) struct Outbound {
 
 impl Outbound {
     /// Fails where a secret was asked for that does not go there.
-    pub(super) fn check_secrets(&self, url: &Url) -> Result<(), CallError> {
+    pub(crate) fn check_secrets(&self, url: &Url) -> Result<(), CallError> {
         if self.secrets.len() > MOST_SECRETS {
             return Err(CallError::Invalid(format!("a request takes at most {MOST_SECRETS} secrets")));
         }
@@ -94,7 +94,8 @@ impl Outbound {
     }
 
     fn owners(&self) -> OwnersLists<'_> {
-        OwnersLists { plugin: &self.slot.name, settings: &self.services.settings }
+        let defaults_count = self.slot.grants.defaults_count();
+        OwnersLists { plugin: &self.slot.name, settings: &self.services.settings, defaults_count }
     }
 
     /// What a capability lists, for people: hosts, and settings that list more.

@@ -1,7 +1,7 @@
 //! The plugins, as their keeper sees them.
 
 use std::path::Path;
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 use async_trait::async_trait;
 use homeagent_types::ports::{Haste, PluginAdmin, PluginFolders, PluginStatus, Removed};
@@ -9,7 +9,9 @@ use homeagent_types::{CallError, Recording, Submission};
 use tokio::sync::OwnedMutexGuard;
 
 use super::{Inner, Runtime, refused, stop};
+use crate::host::Outbound;
 use crate::slot::connection;
+use crate::slot::dialled::Target;
 
 impl Inner {
     /// The right to change what runs under a name, as [`Inner::turn`], for an end: a replacement that is under way is
@@ -41,6 +43,18 @@ impl Inner {
 }
 
 impl Inner {
+    /// Ends the connections that a plugin made to places that the owner does not list any more.
+    pub(super) fn close_what_is_listed_no_more(&self, plugin: &str) {
+        let Some(slot) = self.slot(plugin) else { return };
+        let may = |target: &Target| {
+            let (slot, services) = (Arc::clone(&slot.core), Arc::clone(&self.services));
+            let outbound = Outbound { slot, services, secrets: target.secrets.clone() };
+            let reach = outbound.connect_reach(target.scheme, &target.url);
+            reach.and_then(|_| outbound.check_secrets(&target.url)).is_ok()
+        };
+        slot.core.dialled.look_again(may);
+    }
+
     /// Ends the connections that a plugin made where what they were made by is another now: it may open again those that
     /// it still may have. Those that it serves end with the right to serve them.
     fn close_made_by(&self, plugin: &str, capability: &str) {
@@ -110,6 +124,8 @@ impl PluginAdmin for Runtime {
         self.inner.close_made_by(name, capability);
         self.inner.services.registrations.refresh();
         self.inner.services.local.timers.wake();
+        let payload = serde_json::json!({ "capability": capability });
+        self.inner.tell_of_owner(name, format!("grant.plugin.{name}.{capability}"), &payload);
         Ok(())
     }
 

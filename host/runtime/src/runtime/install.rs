@@ -241,7 +241,7 @@ impl Inner {
 
 impl Inner {
     /// Deletes what a plugin kept.
-    async fn forget_kept(&self, name: &str) -> Result<(), CallError> {
+    pub(super) async fn forget_kept(&self, name: &str) -> Result<(), CallError> {
         let local = &self.services.local;
         // First: whoever sets one now has the board's turn before, and is forgotten on the disk as well.
         local.timers.forget(name).await?;

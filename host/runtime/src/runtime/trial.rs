@@ -65,6 +65,8 @@ impl Inner {
         };
         // What it still does it does before its inputs are looked at.
         stop(&slot).await;
+        slot.core.disk.end().await;
+        self.forget_kept(&slot.core.grants.keeps_under()).await?;
         played.map(|()| caught.take())
     }
 }

@@ -113,6 +113,17 @@ impl Dialled {
         }
     }
 
+    /// Ends those that may not lead where they lead any more, and their being made again.
+    pub(crate) fn look_again(&self, may: impl Fn(&Target) -> bool) {
+        lock(&self.open).retain(|_, entry| {
+            let stays = may(&entry.target);
+            if !stays {
+                entry.end.cancel();
+            }
+            stays
+        });
+    }
+
     async fn line(&self, core: &Arc<SlotCore>) -> Option<Line> {
         let mut line = self.line.subscribe();
         let line = line.wait_for(Option::is_some).await.ok()?.clone()?;

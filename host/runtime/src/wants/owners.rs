@@ -14,13 +14,19 @@ const SCHEMES: [Scheme; 6] = [Scheme::Https, Scheme::Http, Scheme::Wss, Scheme::
 pub(crate) struct OwnersLists<'a> {
     pub(crate) plugin: &'a str,
     pub(crate) settings: &'a Settings,
+    /// Whether what stands in a setting by default counts like what the owner set.
+    pub(crate) defaults_count: bool,
 }
 
 impl OwnersLists<'_> {
     /// The places in one of these settings. What is no place opens nothing.
     fn places(&self, names: &[String]) -> Vec<Place> {
         let prefix = plugin_prefix(self.plugin);
-        let values = names.iter().filter_map(|name| self.settings.get(&format!("{prefix}{name}")).ok());
+        let set = |name: &String| {
+            let entry = self.settings.entry(&format!("{prefix}{name}")).ok()?;
+            (self.defaults_count || !entry.is_default).then_some(entry.value)
+        };
+        let values = names.iter().filter_map(set);
         let entries = values.flat_map(|value| match value {
             Value::Array(entries) => entries,
             value => vec![value],

@@ -29,7 +29,7 @@ fn tools() -> Vec<Declaration> {
             "core.tools.policy",
             Kind::rules(&["allow", "ask", "deny"]),
             serde_json::json!([]),
-            "Which tools run, wait for the owner's word, or do not run, such as qq_kick=deny, files_*=ask",
+            "Which tools run, wait for the owner's word, or do not run, such as qq_set_group_kick=deny, files_*=ask",
         ),
         duration(
             "core.tools.ask_wait",

@@ -132,6 +132,22 @@ async fn a_connection_leads_where_it_may_and_nowhere_else() {
 }
 
 #[tokio::test]
+async fn a_connection_ends_when_the_owner_does_not_list_its_place_any_more() {
+    let (house, wire) = home().await;
+    wire.name("broker.example.net", &[&["93.184.215.14"]]);
+    let place = "tcp://broker.example.net:1883";
+    let open = |name: &str, url: &str| json!({ "name": name, "url": url, "lines": true, "reconnect": true });
+    house.settings.set("plugin.dialler.places", json!([place])).expect("the owner may");
+    assert_eq!(call(&house, "open", open("listed", place)).await, Value::Null);
+    assert_eq!(call(&house, "open", open("other", "tcp://plain.example.com:1883")).await, Value::Null);
+    seen(&house, |seen| has(seen, "opened", 2)).await;
+    house.settings.set("plugin.dialler.places", json!([])).expect("the owner may");
+    seen(&house, |seen| has(seen, "closed", 1)).await;
+    wire.open(1).await;
+    assert_eq!(call(&house, "open", open("listed", place)).await["kind"], "denied");
+}
+
+#[tokio::test]
 async fn a_plugin_holds_so_many_connections_and_no_more() {
     let (house, wire) = home().await;
     house.settings.set("core.network.connections", 2).expect("it is allowed");

@@ -1,7 +1,7 @@
 //! Requests that should not go out, and answers that should not come in.
 
 use homeagent_settings::Settings;
-use homeagent_types::ports::PluginAdmin as _;
+use homeagent_types::ports::{Haste, PluginAdmin as _};
 use serde_json::{Value, json};
 
 use crate::greeters::interpreters;
@@ -320,6 +320,43 @@ async fn places_that_the_owner_lists_are_open_and_no_plugin_lists_one() {
     assert_eq!(get(&house, there).await["kind"], "denied");
 }
 
+/// Replaces the guest by a package that says something else in places.
+async fn update(house: &House, changes: &[(&str, &str)]) {
+    let manifest = house.plugins().join("network/plugin.toml");
+    let mut text = std::fs::read_to_string(&manifest).expect("it is there");
+    for (before, after) in changes {
+        assert!(text.contains(before), "{before}");
+        text = text.replace(before, after);
+    }
+    std::fs::write(&manifest, text).expect("the folder takes files");
+    house.runtime.reload("network", Haste::default()).await.expect("the update is good");
+}
+
+#[tokio::test]
+async fn an_update_that_does_not_name_its_setting_any_more_does_not_get_to_set_it() {
+    let (house, _wire) = home().await;
+    let there = "http://192.168.1.50/a";
+    update(&house, &[("settings = [\"places\"]\n", ""), ("setting = \"places\"", "host = \"api.example.com\"")]).await;
+    let set = json!({ "key": "places", "value": ["http://192.168.1.50"] }).to_string();
+    let own = house.call("network", "setting", &set).await.expect("the guest tells what came of it");
+    assert!(own.contains("which the owner alone sets"), "{own}");
+    assert_eq!(get(&house, there).await["kind"], "denied");
+    house.settings.set("plugin.network.places", json!(["http://192.168.1.50"])).expect("the owner may");
+    assert_eq!(get(&house, there).await["status"], 200, "what was granted holds");
+}
+
+#[tokio::test]
+async fn an_update_with_another_default_opens_nothing() {
+    let (house, _wire) = home().await;
+    let there = "http://192.168.1.50/a";
+    update(&house, &[("default = []", "default = [\"http://192.168.1.50\"]")]).await;
+    assert_eq!(get(&house, there).await["kind"], "denied");
+    let with_key = json!({ "url": there, "secrets": ["home_key"] });
+    assert_eq!(fetch(&house, with_key).await["kind"], "denied");
+    house.settings.set("plugin.network.places", json!(["http://192.168.1.50"])).expect("the owner may");
+    assert_eq!(get(&house, there).await["status"], 200);
+}
+
 #[tokio::test]
 async fn a_machine_of_the_home_is_reached_with_a_grant_of_its_own_and_not_without() {
     let (house, wire) = home().await;
@@ -378,7 +415,7 @@ async fn a_request_ends_before_its_call_does_and_with_whoever_asked() {
     // Let go with the instance.
     let reloaded = async {
         wire.open(1).await;
-        let haste = homeagent_types::ports::Haste { force: true, ..Default::default() };
+        let haste = Haste { force: true, ..Default::default() };
         house.runtime.reload("network", haste).await.expect("it is loaded anew");
     };
     let (lost, ()) = tokio::join!(house.call("network", "fetch", &silent), reloaded);
