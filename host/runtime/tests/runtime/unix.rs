@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use homeagent_types::ports::{Haste, PluginAdmin as _};
 use serde_json::{Value, json};
@@ -231,4 +232,91 @@ async fn a_connection_leads_to_listed_sockets_and_never_into_the_daemon_s_folder
     house.runtime.revoke("dialler", "connect").await.expect("it has it");
     let answer = call(&house, "open", open(&folder.path().join("gone"))).await;
     assert!(answer["message"].as_str().expect("words").contains("waiter plugin grant dialler connect"), "{answer}");
+}
+
+/// One of many frames, long enough that the system's buffers hold few of them.
+fn long_line(number: usize) -> String {
+    format!("{number} {}\n", "x".repeat(8 << 10))
+}
+
+/// Writes such lines, and counts those that were written, until it has so many or nobody is there any more.
+async fn flood(to_daemon: &mut (impl tokio::io::AsyncWrite + Unpin), most: usize, written: &AtomicUsize) {
+    for number in 0..most {
+        if to_daemon.write_all(long_line(number).as_bytes()).await.is_err() {
+            return;
+        }
+        written.store(number + 1, Ordering::Release);
+    }
+}
+
+#[tokio::test]
+async fn frames_wait_in_order_for_a_plugin_that_does_not_return_and_none_is_lost() {
+    const MANY: usize = 600;
+    let house = switchboard().await;
+    let mut client = connect(&socket(&house, "wire.sock")).await;
+    say(&mut client, "hello").await;
+    let mut last = connect(&socket(&house, "wire.sock")).await;
+    say(&mut last, "hello").await;
+    client.write_all(b"ask the last\n").await.expect("the daemon reads");
+    let mut asked = String::new();
+    soon(last.read_line(&mut asked)).await.expect("it asks");
+    assert!(asked.contains("from-the-handler"), "{asked}");
+    let (from_daemon, mut to_daemon) = client.into_inner().into_split();
+    let mut from_daemon = BufReader::new(from_daemon);
+    let written = AtomicUsize::new(0);
+    let answers = async {
+        // As many as the queue has places, and no end of others: the daemon stops to read.
+        house::until(|| written.load(Ordering::Acquire) >= 64).await;
+        for _ in 0..1000 {
+            tokio::task::yield_now().await;
+        }
+        assert!(written.load(Ordering::Acquire) < MANY / 2, "it reads on, and keeps what nobody takes");
+        last.write_all(b"{\"echo\":\"from-the-handler\"}\n").await.expect("the daemon reads");
+        let mut line = String::new();
+        soon(from_daemon.read_line(&mut line)).await.expect("it goes on");
+        assert!(line.starts_with("it said"), "{line}");
+        for number in 0..MANY {
+            line.clear();
+            soon(from_daemon.read_line(&mut line)).await.expect("the next one");
+            assert_eq!(line, long_line(number));
+        }
+    };
+    tokio::join!(flood(&mut to_daemon, MANY, &written), answers);
+}
+
+#[tokio::test]
+async fn a_client_whose_frames_are_not_taken_is_closed_and_the_owner_is_told() {
+    let house = switchboard().await;
+    house.settings.set("core.plugin.full_queue_ms", 1).expect("it is allowed");
+    let mut client = connect(&socket(&house, "wire.sock")).await;
+    assert!(say(&mut client, "ask back").await.contains("from-the-handler"));
+    let written = AtomicUsize::new(0);
+    soon(flood(&mut client, usize::MAX, &written)).await;
+    assert!(written.into_inner() >= 64, "the queue alone has so many places");
+    let said = || house.status("switchboard").last_error;
+    house::until(|| said().is_some_and(|it| it.contains("switchboard took in nothing for 1 ms"))).await;
+    assert_eq!(say(&mut connect(&socket(&house, "wire.sock")).await, "hello").await, "hello\n");
+}
+
+#[tokio::test]
+async fn a_connection_to_another_whose_frames_are_not_taken_is_closed_after_what_waits_and_that_is_said() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("player.sock");
+    let listener = UnixListener::bind(&path).expect("a socket");
+    let house = dialler(house::empty(), &[&path]).await;
+    house.settings.set("core.plugin.full_queue_ms", 1).expect("it is allowed");
+    assert_eq!(call(&house, "open", open(&path)).await, Value::Null);
+    let (stream, _) = soon(listener.accept()).await.expect("the daemon connects");
+    let mut player = BufReader::new(stream);
+    assert_eq!(say(&mut player, "ask back").await, "asked\n");
+    let written = AtomicUsize::new(0);
+    soon(flood(&mut player, usize::MAX, &written)).await;
+    let told = seen(&house, "closed", 1).await;
+    assert!(told["closed"][0].as_str().expect("a reason").contains("dialler took in nothing for 1 ms"), "the reason");
+    let frames = told["frames"].as_array().expect("a list");
+    let numbers = frames[1..].iter().map(|it| it.as_str().and_then(|it| it.split(' ').next()?.parse().ok()));
+    let in_order = (0..frames.len() - 1).map(Some).collect::<Vec<Option<usize>>>();
+    assert_eq!(numbers.collect::<Vec<Option<usize>>>(), in_order, "in order, without a gap");
+    assert!(frames.len() > 64, "what waited comes before the end");
+    assert!(house.status("dialler").last_error.expect("it is said").contains("what was sent after that is lost"));
 }

@@ -70,6 +70,14 @@ impl Sockets for Switchboard {
                     Ok(answer) => format!("it said {answer}"),
                     Err(error) => format!("it did not say: {error}"),
                 },
+                // It does not return before whoever connected last has answered.
+                "ask the last" => {
+                    let last = OPEN.with(|open| open.last().map_or(connection, |last| last.id));
+                    match ask(last, "from-the-handler", Duration::from_secs(60)).await {
+                        Ok(answer) => format!("it said {answer}"),
+                        Err(error) => format!("it did not say: {error}"),
+                    }
+                }
                 other => other.to_owned(),
             };
             // Whoever has gone does not miss it.
