@@ -71,19 +71,44 @@ pub fn bind(path: &Path) -> io::Result<UnixListener> {
 }
 
 fn with_short_path<T>(path: &Path, work: impl FnOnce(&Path) -> io::Result<T>) -> io::Result<T> {
-    if path.as_os_str().as_bytes().len() <= LONGEST_ADDRESS {
-        return work(path);
+    work(ShortPath::new(path)?.path())
+}
+
+/// A path of a unix socket that an address can hold, for whoever binds and connects by other means than [`bind`] and
+/// [`connect`].
+#[derive(Debug)]
+pub struct ShortPath {
+    path: PathBuf,
+    /// The open folder has a short name, which is valid until it is dropped.
+    _folder: Option<File>,
+}
+
+impl ShortPath {
+    /// A short one that leads where `path` does.
+    ///
+    /// # Errors
+    ///
+    /// As for [`connect`].
+    pub fn new(path: &Path) -> io::Result<Self> {
+        if path.as_os_str().as_bytes().len() <= LONGEST_ADDRESS {
+            return Ok(Self { path: path.to_owned(), _folder: None });
+        }
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(too_long(path));
+        };
+        if !cfg!(target_os = "linux") || name.as_bytes().len() > 64 {
+            return Err(too_long(path));
+        }
+        let folder = File::open(folder)?;
+        let short = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&folder));
+        Ok(Self { path: Path::new(&short).join(name), _folder: Some(folder) })
     }
-    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
-        return Err(too_long(path));
-    };
-    if !cfg!(target_os = "linux") || name.as_bytes().len() > 64 {
-        return Err(too_long(path));
+
+    /// The path, as long as this lives.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
     }
-    // The open folder has a short name, which is valid until `folder` is dropped.
-    let folder = File::open(folder)?;
-    let short = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&folder));
-    work(&Path::new(&short).join(name))
 }
 
 fn too_long(path: &Path) -> io::Error {

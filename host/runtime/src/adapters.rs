@@ -69,6 +69,7 @@ impl Loaded {
             capabilities: Vec::new(),
             tools: Vec::new(),
             addresses: Vec::new(),
+            sockets: Vec::new(),
         }
     }
 }

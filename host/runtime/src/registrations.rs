@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use homeagent_types::ports::{OwnAddress, ServedPath, Speaks};
+use homeagent_types::ports::{OwnAddress, OwnSocket, ServedPath, Speaks};
 use homeagent_types::stage::{FailurePolicy, Scope};
 use homeagent_types::{Descriptor, Effect, Offer, Offers, ToolDefinition};
 
 use tokio::sync::watch;
 
 use crate::grants::GrantTable;
+use crate::wants::unix::UnixSocket;
 use crate::wants::{Listen, PathWant, Want as _, holds, overlap};
 
 /// The registrations of all slots, and the snapshot that the agent works on.
@@ -19,6 +20,8 @@ pub(crate) struct Registrations {
     snapshot: RwLock<Arc<Offers>>,
     /// What came of each plugin's own addresses.
     addresses: Mutex<BTreeMap<String, Vec<OwnAddress>>>,
+    /// What came of each plugin's unix sockets.
+    sockets: Mutex<BTreeMap<String, Vec<OwnSocket>>>,
     /// Counts the snapshots.
     changes: watch::Sender<u64>,
 }
@@ -152,6 +155,27 @@ impl Registrations {
 
     pub(crate) fn addresses_of(&self, slot: &str) -> Vec<OwnAddress> {
         let all = self.addresses.lock().unwrap_or_else(PoisonError::into_inner);
+        all.get(slot).cloned().unwrap_or_default()
+    }
+
+    /// The unix sockets on which plugins have said that they listen, by plugin and listener.
+    pub(crate) fn unix_sockets(&self) -> BTreeMap<(String, String), UnixSocket> {
+        let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let of = |(slot, registered): (&String, &Registered)| {
+            let listen = registered.grants.granted::<Listen>().unwrap_or_default();
+            let says = |listener: &String| registered.descriptor.listeners.contains(listener);
+            let sockets = listen.unix.into_iter().filter(|(listener, _)| says(listener));
+            sockets.map(|(listener, socket)| ((slot.clone(), listener), socket)).collect::<Vec<_>>()
+        };
+        slots.iter().flat_map(of).collect()
+    }
+
+    pub(crate) fn note_sockets(&self, sockets: BTreeMap<String, Vec<OwnSocket>>) {
+        *self.sockets.lock().unwrap_or_else(PoisonError::into_inner) = sockets;
+    }
+
+    pub(crate) fn sockets_of(&self, slot: &str) -> Vec<OwnSocket> {
+        let all = self.sockets.lock().unwrap_or_else(PoisonError::into_inner);
         all.get(slot).cloned().unwrap_or_default()
     }
 

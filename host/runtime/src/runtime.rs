@@ -5,6 +5,7 @@ mod folders;
 mod install;
 mod routes;
 mod trial;
+mod unix;
 mod watch;
 
 use std::borrow::Cow;
@@ -116,6 +117,7 @@ struct Inner {
     /// The runtime ends: what is loaded from now on is not to stay.
     ending: AtomicBool,
     guests: GuestExecutor,
+    unix: unix::UnixDoors,
 }
 
 /// The executor that guests run on: theirs alone, so that one that computes holds up no socket and no timer.
@@ -171,7 +173,9 @@ impl Runtime {
             watch: Mutex::default(),
             ending: AtomicBool::new(false),
             guests,
+            unix: unix::UnixDoors::default(),
         });
+        tokio::spawn(unix::keep(Arc::downgrade(&inner), inner.services.registrations.changes()));
         tokio::spawn(watch(Arc::downgrade(&inner)));
         tokio::spawn(tell_of_settings(inner.services.settings.subscribe(), Arc::downgrade(&inner)));
         let told = Arc::downgrade(&inner);
@@ -244,6 +248,7 @@ impl Runtime {
         self.inner.ending.store(true, Ordering::Release);
         self.inner.services.local.timers.close();
         drop(self.inner.watch.lock().unwrap_or_else(PoisonError::into_inner).take());
+        self.inner.unix.end();
         let slots = std::mem::take(&mut *self.inner.slots.write().unwrap_or_else(PoisonError::into_inner));
         let stops = slots.into_values().map(|slot| tokio::spawn(async move { stop(&slot).await }));
         for stopped in stops.collect::<Vec<_>>() {
@@ -592,6 +597,7 @@ impl Inner {
             capabilities: Vec::new(),
             tools: Vec::new(),
             addresses: Vec::new(),
+            sockets: Vec::new(),
         };
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), status);
         self.services.changed(name);

@@ -202,6 +202,7 @@ impl Interpreter {
             capabilities: Vec::new(),
             tools: Vec::new(),
             addresses: Vec::new(),
+            sockets: Vec::new(),
         }
     }
 }

@@ -218,6 +218,17 @@ pub struct OwnAddress {
     pub problem: Option<String>,
 }
 
+/// What came of a unix socket of a plugin's own.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, ToSchema)]
+pub struct OwnSocket {
+    /// The listener whose connections are made there.
+    pub listener: String,
+    /// The socket's file.
+    pub path: String,
+    /// Why nobody listens.
+    pub problem: Option<String>,
+}
+
 /// The listeners that slots asked the host to hold. Implemented by the runtime.
 #[async_trait]
 pub trait Listeners: Send + Sync {
@@ -289,6 +300,9 @@ pub struct PluginStatus {
     /// Addresses of its own, apart from the daemon's, at which paths of it are served.
     #[serde(default)]
     pub addresses: Vec<OwnAddress>,
+    /// Its unix sockets.
+    #[serde(default)]
+    pub sockets: Vec<OwnSocket>,
 }
 
 /// A capability that a package asks for.

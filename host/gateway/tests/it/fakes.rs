@@ -291,6 +291,7 @@ fn plugin(name: &str) -> PluginStatus {
         capabilities: if live { Vec::new() } else { vec![partly(), capability("listen", "missing")] },
         tools: if live { vec!["calc".into()] } else { Vec::new() },
         addresses: Vec::new(),
+        sockets: Vec::new(),
     }
 }
 

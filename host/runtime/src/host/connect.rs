@@ -1,15 +1,15 @@
 //! `connect`: connections to others that the host holds for the plugin.
 
+use homeagent_network::Scheme;
 use homeagent_network::http::{self as wire, HeaderMap};
-use homeagent_network::{Scheme, Url};
 use homeagent_types::CallError;
 use wasmtime::component::Accessor;
 
 use super::outbound::{Cleaner, Outbound};
 use crate::bindings::{connect, types};
 use crate::instance::{HostData, InstanceState};
-use crate::slot::dialled::{self, Target};
-use crate::wants::{ConnectWant, Want as _};
+use crate::slot::dialled::{self, Place, Target};
+use crate::wants::{ConnectWant, Want as _, unix};
 
 /// The longest name, in bytes.
 const LONGEST_NAME: usize = 64;
@@ -51,19 +51,21 @@ fn check(state: &InstanceState, asked: connect::Target) -> Result<(Outbound, Tar
         return Err(CallError::Invalid(format!("the meta has {weight} bytes; {LARGEST_META} are the most")));
     }
     let mut cleaner = Cleaner::new(services);
-    let (scheme, url) = target(&cleaner.url(asked.url)?)?;
+    let place = target(&cleaner.url(asked.url)?)?;
     let mut headers = HeaderMap::new();
     for (name, value) in asked.headers {
         let (name, value) = (cleaner.text(name), cleaner.bytes(value.into_bytes()));
         wire::header(&mut headers, &name, &value).map_err(CallError::Invalid)?;
     }
     if cleaner.took {
-        state
-            .slot
-            .tell_owner(&format!("a connection to {} had a secret in it, which was taken out", wire::place(&url)));
+        let place = match &place {
+            Place::Host { url, .. } => wire::place(url),
+            Place::Socket(_) => "a unix socket".to_owned(),
+        };
+        state.slot.tell_owner(&format!("a connection to {place} had a secret in it, which was taken out"));
     }
-    let is_plain = matches!(scheme, Scheme::Tls | Scheme::Tcp);
-    if is_plain && (!headers.is_empty() || !asked.secrets.is_empty()) {
+    let is_websocket = matches!(place, Place::Host { scheme: Scheme::Wss | Scheme::Ws, .. });
+    if !is_websocket && (!headers.is_empty() || !asked.secrets.is_empty()) {
         return Err(CallError::Invalid("headers and secrets are a WebSocket's alone".into()));
     }
     let outbound = Outbound {
@@ -71,13 +73,17 @@ fn check(state: &InstanceState, asked: connect::Target) -> Result<(Outbound, Tar
         services: std::sync::Arc::clone(services),
         secrets: asked.secrets.clone(),
     };
-    outbound.check_secrets(&url)?;
-    outbound.connect_reach(scheme, &url)?;
+    match &place {
+        Place::Host { scheme, url } => {
+            outbound.check_secrets(url)?;
+            outbound.connect_reach(*scheme, url)?;
+        }
+        Place::Socket(path) => outbound.socket_reach(path)?,
+    }
     let most = usize::try_from(services.number("core.network.connections", 8)).unwrap_or(usize::MAX);
     let target = Target {
         name: asked.name,
-        scheme,
-        url,
+        place,
         headers,
         secrets: asked.secrets,
         lines: matches!(asked.framing, connect::Framing::Lines),
@@ -88,17 +94,22 @@ fn check(state: &InstanceState, asked: connect::Target) -> Result<(Outbound, Tar
 }
 
 /// How the other side is spoken to, and where it is.
-fn target(text: &str) -> Result<(Scheme, Url), CallError> {
+fn target(text: &str) -> Result<Place, CallError> {
+    if let Some(path) = text.strip_prefix("unix:") {
+        unix::check_path(path).map_err(CallError::Invalid)?;
+        return Ok(Place::Socket(path.to_owned()));
+    }
     let all = [Scheme::Wss, Scheme::Ws, Scheme::Tls, Scheme::Tcp];
     let named = text.split_once("://");
     let found = named.and_then(|(name, rest)| Some((*all.iter().find(|scheme| scheme.name() == name)?, rest)));
     let Some((scheme, rest)) = found else {
         return Err(CallError::Invalid(
-            "the URL does not begin with wss://, ws://, tls:// or tcp:// and a host".into(),
+            "the URL does not begin with wss://, ws://, tls:// or tcp:// and a host, or with unix:/ and a path".into(),
         ));
     };
     if matches!(scheme, Scheme::Wss | Scheme::Ws) {
-        return Ok((scheme, wire::socket_target(text).map_err(CallError::Invalid)?));
+        let url = wire::socket_target(text).map_err(CallError::Invalid)?;
+        return Ok(Place::Host { scheme, url });
     }
     // Hosts are read as in every other URL, whatever spelling of an address the system would take.
     let url = wire::target(&format!("https://{rest}")).map_err(CallError::Invalid)?;
@@ -109,5 +120,5 @@ fn target(text: &str) -> Result<(Scheme, Url), CallError> {
             scheme.name()
         )));
     }
-    Ok((scheme, url))
+    Ok(Place::Host { scheme, url })
 }

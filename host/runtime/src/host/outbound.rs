@@ -80,6 +80,22 @@ impl Outbound {
         Err(CallError::Denied(Denial { capability: ConnectWant::CAPABILITY.to_owned(), attempt, remedy }))
     }
 
+    /// Fails where a unix socket is not the plugin's to connect to.
+    pub(crate) fn socket_reach(&self, path: &str) -> Result<(), CallError> {
+        let attempt = format!("connecting to unix:{path}");
+        self.slot.allow(ConnectWant::CAPABILITY, attempt.clone())?;
+        let want: ConnectWant = self.slot.grants.granted().ok_or(CallError::NotLive)?;
+        if want.has_socket(path) {
+            return Ok(());
+        }
+        if self.slot.grants.asked::<ConnectWant>().is_some_and(|asked| asked.has_socket(path)) {
+            return Err(self.slot.denial(ConnectWant::CAPABILITY, attempt));
+        }
+        let remedy =
+            format!("sockets of [wants.connect] in its plugin.toml has to list it; it lists {}", want.sockets());
+        Err(CallError::Denied(Denial { capability: ConnectWant::CAPABILITY.to_owned(), attempt, remedy }))
+    }
+
     /// Which addresses a host may have that the owner lists in one of these settings, or in one of those for machines of
     /// the home.
     fn owners_reach(&self, public: &[String], scheme: &str, host: &Host, port: u16) -> Option<Reach> {

@@ -16,9 +16,6 @@ use crate::host::LARGEST_FRAME;
 
 /// Frames that wait for the slot; beyond it the connection is not read.
 const WAITING: usize = 64;
-/// How long a full queue may stay full before the connection is given up.
-const STUCK: Duration = Duration::from_secs(30);
-
 /// The capability of connections that were made for the plugin.
 const DIALLED: &str = "connect";
 
@@ -33,6 +30,22 @@ pub(crate) struct HeldConnection {
     to_slot: mpsc::Sender<FromPeer>,
     from_slot: Mutex<FromSlot>,
     given_up: Arc<OnceLock<String>>,
+    /// How long a full queue may stay full before the connection is given up.
+    patience: Duration,
+}
+
+impl HeldConnection {
+    /// What both sides and the owner are told when the plugin takes in nothing.
+    fn stuck(&self) -> CallError {
+        let (slot, patience) = (&self.answers.slot, self.patience);
+        let reason = format!(
+            "the plugin {} took in nothing for {} ms; what was sent after that is lost",
+            slot.name,
+            patience.as_millis()
+        );
+        slot.tell_owner(&format!("a connection was closed: {reason}"));
+        CallError::Other(reason)
+    }
 }
 
 /// Adds a connection of a listener to the slot and tells the instance of it.
@@ -55,9 +68,16 @@ fn hold(
     let (id, from_slot) = slot.core.sockets.add(capability, listener, attested, meta);
     let (to_slot, frames) = mpsc::channel(WAITING);
     let core = Arc::clone(&slot.core);
+    let patience = slot.services.milliseconds("core.plugin.full_queue_ms", 30_000);
     tokio::spawn(pump(slot, capability, id, frames));
     let given_up = from_slot.given_up();
-    HeldConnection { answers: Answers { slot: core, id }, to_slot, from_slot: Mutex::new(from_slot), given_up }
+    HeldConnection {
+        answers: Answers { slot: core, id },
+        to_slot,
+        from_slot: Mutex::new(from_slot),
+        given_up,
+        patience,
+    }
 }
 
 /// The transport's hold on the requests whose answers it may bring.
@@ -83,9 +103,9 @@ impl Connection for HeldConnection {
         }
         // An answer does not wait behind frames whose handler may be the one who asked.
         let Some(frame) = self.answers.slot.sockets.answered(self.answers.id, frame) else { return Ok(()) };
-        match self.to_slot.send_timeout(FromPeer::Frame(frame), STUCK).await {
+        match self.to_slot.send_timeout(FromPeer::Frame(frame), self.patience).await {
             Ok(()) => Ok(()),
-            Err(mpsc::error::SendTimeoutError::Timeout(_)) => Err(CallError::Busy),
+            Err(mpsc::error::SendTimeoutError::Timeout(_)) => Err(self.stuck()),
             Err(mpsc::error::SendTimeoutError::Closed(_)) => {
                 let reason = self.given_up.get().cloned();
                 let unloaded = || "the plugin that served this connection has been unloaded".to_owned();

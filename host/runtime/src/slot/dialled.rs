@@ -25,14 +25,24 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Target {
     pub(crate) name: String,
-    pub(crate) scheme: Scheme,
-    /// Of a WebSocket as it is; of other connections with the scheme `https`, for host and port alone.
-    pub(crate) url: Url,
+    pub(crate) place: Place,
     pub(crate) headers: HeaderMap,
     pub(crate) secrets: Vec<String>,
     pub(crate) lines: bool,
     pub(crate) reconnect: bool,
     pub(crate) meta: Vec<(String, String)>,
+}
+
+/// Who is at the other end.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Place {
+    Host {
+        scheme: Scheme,
+        /// Of a WebSocket as it is; of other connections with the scheme `https`, for host and port alone.
+        url: Url,
+    },
+    /// The whole path of a unix socket.
+    Socket(String),
 }
 
 /// A slot's connections to others, by name.

@@ -18,6 +18,7 @@ mod show;
 pub(crate) mod sockets;
 pub(crate) mod supervisor;
 pub(crate) mod swap;
+pub(crate) mod unix;
 mod weight;
 
 use std::ops::Deref;
@@ -301,6 +302,7 @@ impl Line {
             capabilities,
             tools: self.services.registrations.tools_of(&self.core.name),
             addresses: self.services.registrations.addresses_of(&self.core.name),
+            sockets: self.services.registrations.sockets_of(&self.core.name),
         }
     }
 }

@@ -14,7 +14,8 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::time::{Instant, timeout};
 
 use super::connection::HeldConnection;
-use super::dialled::Target;
+use super::dialled::{Place, Target};
+use super::unix;
 use crate::host::{LARGEST_FRAME, Outbound, told};
 use crate::services::Services;
 use crate::wants::{ConnectWant, Want as _};
@@ -66,17 +67,20 @@ async fn connect(outbound: &Outbound, target: &Target) -> Result<Peer, (CallErro
     // A name that is being looked up counts among the plugin's requests: nobody can break that off.
     let most = usize::try_from(outbound.services.number("core.network.requests", 8)).unwrap_or(usize::MAX);
     let hold: Hold = std::sync::Arc::new(outbound.slot.request(most).map_err(|error| (error, false))?);
-    let reach = outbound.connect_reach(target.scheme, &target.url).map_err(refused)?;
-    if matches!(target.scheme, Scheme::Wss | Scheme::Ws) {
-        let (mut url, mut headers) = (target.url.clone(), target.headers.clone());
+    let (scheme, url) = match &target.place {
+        Place::Host { scheme, url } => (*scheme, url),
+        Place::Socket(path) => return Ok(Peer::Plain(Box::new(unix::dial(outbound, path).await?))),
+    };
+    let reach = outbound.connect_reach(scheme, url).map_err(refused)?;
+    if matches!(scheme, Scheme::Wss | Scheme::Ws) {
+        let (mut url, mut headers) = (url.clone(), target.headers.clone());
         outbound.equip(&mut url, &mut headers).map_err(refused)?;
         let network = &outbound.services.network;
         let socket = network.websocket(&url, &headers, reach, LARGEST_FRAME, &hold).await.map_err(failed)?;
         return Ok(Peer::WebSocket(Box::new(socket)));
     }
-    let (host, port) =
-        host_and_port(&target.url).ok_or_else(|| refused(CallError::Invalid("the URL has no host".into())))?;
-    let stream = outbound.services.network.dial(&host, port, target.scheme == Scheme::Tls, reach, &hold).await;
+    let (host, port) = host_and_port(url).ok_or_else(|| refused(CallError::Invalid("the URL has no host".into())))?;
+    let stream = outbound.services.network.dial(&host, port, scheme == Scheme::Tls, reach, &hold).await;
     Ok(Peer::Plain(stream.map_err(failed)?))
 }
 

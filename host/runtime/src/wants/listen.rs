@@ -1,13 +1,14 @@
-//! `[wants.listen]`: paths at the daemon's own address that a plugin serves.
+//! `[wants.listen]`: paths at the daemon's own address that a plugin serves, and unix sockets of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::unix::{UnixSocket, check_files};
 use super::{Details, Want};
 
-/// The most paths of one plugin.
+/// The most paths of one plugin, and the most unix sockets.
 const MOST_PATHS: usize = 16;
 /// The longest path, in bytes.
 const LONGEST_PATH: usize = 128;
@@ -24,6 +25,9 @@ pub(crate) struct Listen {
     /// HTTP routes, by the names under which their requests come.
     #[serde(default)]
     pub(crate) http: BTreeMap<String, HttpRoute>,
+    /// Unix sockets, by the name of the listener whose connections they make.
+    #[serde(default)]
+    pub(crate) unix: BTreeMap<String, UnixSocket>,
 }
 
 /// One HTTP route.
@@ -126,6 +130,10 @@ impl Want for Listen {
         if count > MOST_PATHS {
             return Err(format!("it has {count} paths; {MOST_PATHS} are the most"));
         }
+        if self.unix.len() > MOST_PATHS {
+            return Err(format!("it has {} unix sockets; {MOST_PATHS} are the most", self.unix.len()));
+        }
+        check_files(&self.unix)?;
         let (mut seen, mut names) = (Vec::<&str>::new(), BTreeSet::new());
         for PathWant { kind, name, path, .. } in self.paths() {
             let exact = if kind == "http" { path.strip_suffix("/*").unwrap_or(path) } else { path };
@@ -137,6 +145,9 @@ impl Want for Listen {
             if !names.insert(name) {
                 return Err(format!("{kind}.{name}: a listener has this name already"));
             }
+        }
+        if let Some(name) = self.unix.keys().find(|name| names.contains(name.as_str())) {
+            return Err(format!("unix.{name}: a listener has this name already"));
         }
         for (name, HttpRoute { methods, .. }) in &self.http {
             let bad = methods.iter().find(|method| !METHODS.contains(&method.as_str()));
@@ -197,6 +208,20 @@ mod tests {
         assert_eq!(super::super::narrow("listen", &asked, &granted), Some(asked));
     }
 
+    #[test]
+    fn a_socket_that_is_another_now_is_not_had() {
+        let details = |file: &str, framing: &str| {
+            let both = serde_json::json!({ "unix": { "a": { "file": file, "framing": framing } } });
+            both.as_object().cloned().expect("a table")
+        };
+        let granted = details("a.sock", "lines");
+        assert_eq!(super::super::narrow("listen", &granted, &granted), Some(granted.clone()));
+        for asked in [details("b.sock", "lines"), details("a.sock", "pieces")] {
+            let had = super::super::narrow("listen", &asked, &granted).expect("the rest of it");
+            assert_eq!(had["unix"], serde_json::json!({}), "{asked:?}");
+        }
+    }
+
     fn checked(text: &str) -> Result<(), String> {
         let table: toml::Table = toml::from_str(text).expect("it is TOML");
         table.try_into::<Listen>().map_err(|error| error.to_string())?.check()
@@ -223,6 +248,17 @@ mod tests {
             ("http.a = { path = \"/a/*\" }\nhttp.b = { path = \"/a/b/*\" }", "another listener"),
             ("http.a = { path = \"/a\" }\nwebsocket.a = { path = \"/b\" }", "this name"),
             ("http.a = { path = \"/a\", methods = [\"CONNECT\"] }", "CONNECT"),
+            ("unix.a = { file = \"../a\", framing = \"lines\" }", "has to be made of"),
+            ("unix.a = { file = \"a/b\", framing = \"lines\" }", "has to be made of"),
+            ("unix.a = { file = \".a\", framing = \"lines\" }", "begin with a dot"),
+            ("unix.a = { file = \"\", framing = \"lines\" }", "has to be made of"),
+            ("unix.a = { file = \"a\", framing = \"words\" }", "words"),
+            ("unix.a = { file = \"a\" }", "framing"),
+            (
+                "unix.a = { file = \"a\", framing = \"lines\" }\nunix.b = { file = \"a\", framing = \"lines\" }",
+                "another listener",
+            ),
+            ("unix.a = { file = \"a\", framing = \"lines\" }\nwebsocket.a = { path = \"/a\" }", "this name"),
             ("http.a = { path = \"/a\", methods = [] }", "there are"),
         ];
         for (text, words) in faults {

@@ -14,6 +14,7 @@ mod private_network;
 pub(crate) mod process;
 mod secrets;
 pub(crate) mod timers;
+pub(crate) mod unix;
 
 use std::collections::BTreeMap;
 

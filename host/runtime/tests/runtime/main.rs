@@ -20,5 +20,6 @@ mod requests;
 mod signed;
 mod swap;
 mod timers;
+mod unix;
 mod watch;
 mod wire;

@@ -221,6 +221,13 @@ fn plugin() -> Vec<Declaration> {
             "How long a call of a plugin may take, where nothing else is said",
         ),
         duration(
+            "core.plugin.full_queue_ms",
+            Milliseconds,
+            30_000,
+            (1, 60 * MINUTE_MS),
+            "How long a connection may have more for a plugin than it takes in before it is closed",
+        ),
+        duration(
             "core.plugin.grace_ms",
             Milliseconds,
             2000,

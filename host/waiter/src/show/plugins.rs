@@ -139,6 +139,13 @@ fn remarks(plugin: &PluginStatus) -> String {
         };
         let _ = writeln!(text, "{name} {}", plain_line(&line));
     }
+    for socket in &plugin.sockets {
+        let line = match &socket.problem {
+            None => format!("listens at the unix socket {} ({})", socket.path, socket.listener),
+            Some(problem) => format!("{}: {problem}", socket.listener),
+        };
+        let _ = writeln!(text, "{name} {}", plain_line(&line));
+    }
     for capability in plugin.capabilities.iter().filter(|it| it.is_missing()) {
         let (asked, capability_name) =
             (with_details(&capability.name, &capability.asked), plain_line(&capability.name));

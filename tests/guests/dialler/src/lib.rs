@@ -1,5 +1,7 @@
 //! Connects where it is told to, and tells what came of it and what happened on its connections.
 
+use std::time::Duration;
+
 use homeagent_sdk::connect::{self, Framing, Target};
 use homeagent_sdk::sockets::{self, ConnectionId, Frame};
 use homeagent_sdk::{
@@ -61,7 +63,12 @@ impl Sockets for Dialler {
         });
     }
 
-    async fn on_frames(_: ConnectionId, frames: Vec<Frame>) {
+    async fn on_frames(connection: ConnectionId, frames: Vec<Frame>) {
+        if matches!(frames.first(), Some(Frame::Text(text)) if text == "ask back") {
+            // It returns when it has its answer, or the connection is over.
+            let question = Frame::Text("asked".to_owned());
+            let _ = sockets::request(connection, question, "/echo", "1", Duration::from_secs(60)).await;
+        }
         let text = |frame| match frame {
             Frame::Text(text) => text,
             Frame::Binary(bytes) => format!("{} bytes", bytes.len()),

@@ -1,4 +1,4 @@
-//! Serves a WebSocket path. What it is told goes back, with what it knows of the connection when that is asked for; and it
+//! Serves a WebSocket path and unix sockets. What it is told goes back, with what it knows of the connection when that is asked for; and it
 //! asks over its connections, from a tool as well as from within the handler of a frame.
 
 use std::time::Duration;
@@ -18,8 +18,10 @@ impl Plugin for Switchboard {
     fn describe() -> Descriptor {
         let ask = Tool::new::<NoArguments>("ask", "Asks over the connection that was opened last.");
         Descriptor::new("switchboard", env!("CARGO_PKG_VERSION"))
-            .summary("Serves a WebSocket path.")
+            .summary("Serves a WebSocket path and unix sockets.")
             .listener("line")
+            .listener("wire")
+            .listener("raw")
             .tool(ask.effect(Effect::Read))
     }
 }
@@ -51,7 +53,14 @@ impl Sockets for Switchboard {
 
     async fn on_frames(connection: ConnectionId, frames: Vec<Frame>) {
         for frame in frames {
-            let Frame::Text(text) = frame else { continue };
+            let text = match frame {
+                Frame::Text(text) => text,
+                pieces @ Frame::Binary(_) => {
+                    // As below.
+                    let _ = sockets::send(connection, pieces).await;
+                    continue;
+                }
+            };
             let answer = match text.as_str() {
                 "who" => OPEN.with(|open| {
                     let known = open.iter().find(|known| known.id == connection);
@@ -61,6 +70,14 @@ impl Sockets for Switchboard {
                     Ok(answer) => format!("it said {answer}"),
                     Err(error) => format!("it did not say: {error}"),
                 },
+                // It does not return before whoever connected last has answered.
+                "ask the last" => {
+                    let last = OPEN.with(|open| open.last().map_or(connection, |last| last.id));
+                    match ask(last, "from-the-handler", Duration::from_secs(60)).await {
+                        Ok(answer) => format!("it said {answer}"),
+                        Err(error) => format!("it did not say: {error}"),
+                    }
+                }
                 other => other.to_owned(),
             };
             // Whoever has gone does not miss it.
