@@ -17,9 +17,9 @@ async fn killed_again_and_again_it_answers_every_message_once_or_says_that_it_do
     // The first one finds a port, and the others have it again.
     let mut daemon = home.start().await;
     daemon.use_vendor(&vendor).await;
-    prepare(&daemon, &vendor).await;
+    let picture = prepare(&daemon, &vendor).await;
     let address = daemon.base.strip_prefix("http://").expect("an address").to_owned();
-    let mut crowd = Crowd::connect(&url(&daemon), 40).await;
+    let mut crowd = Crowd::connect(&url(&daemon), 40, picture).await;
     for _ in 0..kills {
         crowd.talk(messages / (kills + 1)).await;
         daemon.signal(rustix::process::Signal::KILL);

@@ -21,7 +21,21 @@ async fn pictures() -> String {
     address
 }
 
-fn image(name: &str, url: &str) -> Value {
+/// A server of one picture, which takes its time with it; where that is.
+pub(super) async fn slow_picture() -> (String, String) {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let host = format!("http://{}", listener.local_addr().expect("it has an address"));
+    let slowly = || async {
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+        PNG
+    };
+    let router = Router::new().route("/slow.png", get(slowly));
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    let picture = format!("{host}/slow.png");
+    (host, picture)
+}
+
+pub(super) fn image(name: &str, url: &str) -> Value {
     json!({ "type": "image", "data": { "file": name, "url": url } })
 }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use homeagent_onebot_client::{Client, Options, Sent, at, text};
 use serde_json::Value;
 
+use super::media::{image, slow_picture};
 use crate::daemon::{Daemon, within};
 use crate::vendor::{Speaker, Vendor};
 
@@ -21,15 +22,18 @@ pub(super) struct Crowd {
     pub(super) clients: Vec<Client>,
     said: BTreeMap<Place, Vec<u64>>,
     next: u64,
+    /// The picture that goes with every tenth message.
+    picture: String,
     /// Messages that may be without an answer at a time.
     at_once: usize,
     /// Messages that will have none.
     given_up: usize,
 }
 
-/// The daemon's settings for a run: every message is heard, and each has an answer of its own.
-pub(super) async fn prepare(daemon: &Daemon, vendor: &Vendor) {
+/// The daemon's settings for a run: every message is heard, and each has an answer of its own. Where pictures are.
+pub(super) async fn prepare(daemon: &Daemon, vendor: &Vendor) -> String {
     vendor.speaks(ECHO);
+    let (host, picture) = slow_picture().await;
     for (key, value) in [
         ("core.agent.merge_ms", "0"),
         ("core.agent.parallel_conversations", "64"),
@@ -37,9 +41,11 @@ pub(super) async fn prepare(daemon: &Daemon, vendor: &Vendor) {
         ("core.plugin.watch", "false"),
         ("plugin.qq.rate_per_minute", "0"),
         ("plugin.qq.background", "0"),
+        ("plugin.qq.picture_hosts", host.as_str()),
     ] {
         daemon.waiter(&["settings", "set", key, value]).await.ok();
     }
+    picture
 }
 
 /// Answers with the number of the message that was said last.
@@ -62,13 +68,13 @@ fn number(text: &str) -> Option<u64> {
 
 impl Crowd {
     /// All clients, connected. `at_once`: so many messages may wait for their answers.
-    pub(super) async fn connect(url: &str, at_once: usize) -> Self {
+    pub(super) async fn connect(url: &str, at_once: usize, picture: String) -> Self {
         let client = |number| Client::reverse(url, Options::new(super::ACCOUNT + number));
         let clients: Vec<Client> = (0..ACCOUNTS).map(client).collect();
         for client in &clients {
             within("all clients to connect", client.until(|client| client.open() == 1)).await;
         }
-        Self { clients, said: BTreeMap::new(), next: 0, at_once, given_up: 0 }
+        Self { clients, said: BTreeMap::new(), next: 0, picture, at_once, given_up: 0 }
     }
 
     /// How many messages were said.
@@ -86,15 +92,19 @@ impl Crowd {
         self.next += 1;
         // Steps that have no divisor in common with what they walk through, so that every place has its turn.
         let (group, person) = (self.next * 7 % GROUPS, self.next * 4 % PEOPLE);
-        let words = text(&format!(" number #{}#", self.next));
+        let mut words = vec![text(&format!(" number #{}#", self.next))];
+        if self.next.is_multiple_of(10) {
+            words.push(image("slow.png", &self.picture));
+        }
         let (group, person) = (group + super::GROUP, person + super::SOMEBODY);
         let place = if self.next.is_multiple_of(4) {
             let account = person % ACCOUNTS;
-            self.client(account).private(person, &[words]);
+            self.client(account).private(person, &words);
             (account, None, Some(person))
         } else {
             let account = group % ACCOUNTS;
-            self.client(account).group(group, person, &[at(super::ACCOUNT + account), words]);
+            words.insert(0, at(super::ACCOUNT + account));
+            self.client(account).group(group, person, &words);
             (account, Some(group), None)
         };
         self.said.entry(place).or_default().push(self.next);

@@ -28,8 +28,8 @@ async fn swap(daemon: &Daemon, number: usize) {
 async fn no_message_is_lost_doubled_or_out_of_order_while_the_code_is_replaced() {
     let (messages, swaps) = size((1_000, 10), (10_000, 50));
     let (daemon, vendor) = with_vendor_and(&["qq"]).await;
-    prepare(&daemon, &vendor).await;
-    let mut crowd = Crowd::connect(&url(&daemon), 120).await;
+    let picture = prepare(&daemon, &vendor).await;
+    let mut crowd = Crowd::connect(&url(&daemon), 120, picture).await;
     let begun = Instant::now();
     let mut longest = std::time::Duration::ZERO;
     for number in 0..swaps {
