@@ -73,13 +73,7 @@ fn check(state: &InstanceState, asked: connect::Target) -> Result<(Outbound, Tar
         services: std::sync::Arc::clone(services),
         secrets: asked.secrets.clone(),
     };
-    match &place {
-        Place::Host { scheme, url } => {
-            outbound.check_secrets(url)?;
-            outbound.connect_reach(*scheme, url)?;
-        }
-        Place::Socket(path) => outbound.socket_reach(path)?,
-    }
+    outbound.check_place(&place)?;
     let most = usize::try_from(services.number("core.network.connections", 8)).unwrap_or(usize::MAX);
     let target = Target {
         name: asked.name,

@@ -12,6 +12,7 @@ use homeagent_types::{CallError, Denial};
 
 use crate::services::Services;
 use crate::slot::core::SlotCore;
+use crate::slot::dialled::Place;
 use crate::wants::{ConnectWant, HttpWant, Injection, OwnersLists, PrivateNetworkWant, SecretWant, SecretsWant, Want};
 
 /// Secrets of one request.
@@ -49,6 +50,17 @@ impl Outbound {
             }));
         }
         Ok(())
+    }
+
+    /// Fails where a connection may not go there, or not with its secrets.
+    pub(crate) fn check_place(&self, place: &Place) -> Result<(), CallError> {
+        match place {
+            Place::Host { scheme, url } => {
+                self.check_secrets(url)?;
+                self.connect_reach(*scheme, url).map(drop)
+            }
+            Place::Socket(path) => self.socket_reach(path),
+        }
     }
 
     /// Which addresses the host of a connection may have.

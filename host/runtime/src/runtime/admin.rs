@@ -49,8 +49,7 @@ impl Inner {
         let may = |target: &Target| {
             let (slot, services) = (Arc::clone(&slot.core), Arc::clone(&self.services));
             let outbound = Outbound { slot, services, secrets: target.secrets.clone() };
-            let reach = outbound.connect_reach(target.scheme, &target.url);
-            reach.and_then(|_| outbound.check_secrets(&target.url)).is_ok()
+            outbound.check_place(&target.place).is_ok()
         };
         slot.core.dialled.look_again(may);
     }
