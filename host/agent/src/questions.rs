@@ -146,7 +146,9 @@ impl Questions {
         let (allow, number) = read_answer(own_words(input)?)?;
         let here = input.conversation.to_string();
         let open = self.open();
-        let waiting = open.iter().filter(|(_, open)| open.question.asked_in.as_ref() == Some(&here));
+        // Where the turn speaks with the owner in private they may answer, too, wherever they were asked.
+        let concerns = |question: &Question| question.asked_in.as_ref() == Some(&here) || question.conversation == here;
+        let waiting = open.iter().filter(|(_, open)| concerns(&open.question));
         let waiting: Vec<u64> = waiting.map(|(id, _)| *id).collect();
         match (number, waiting.as_slice()) {
             (_, []) => None,

@@ -477,7 +477,9 @@ async fn a_program_that_asks_is_told_of_the_question_and_can_answer_it() {
             None => panic!("the turn is gone"),
         }
     };
-    assert_eq!((question.tool.as_str(), question.asked_in.as_deref()), ("act", Some("api:me")));
+    // Nobody may be looking at what the program is told, so the owner is asked where they are.
+    assert_eq!((question.tool.as_str(), question.asked_in.as_deref()), ("act", Some("cli:me")));
+    assert_eq!(soon(home.plugins.next_output()).await.kind, OutputKind::Notice("question".to_owned()));
     assert_eq!(home.agent.answer(question.id, true, &owner()).as_ref(), Some(&question));
     soon(home.models.next()).await.end(call("act", "{}"));
     // In the same conversation its own words do, too.

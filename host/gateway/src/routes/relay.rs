@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
 use axum::response::Response;
-use futures::stream::{SplitSink, SplitStream};
-use futures::{SinkExt as _, StreamExt as _};
+use futures::stream::SplitSink;
+use futures::{SinkExt as _, Stream, StreamExt as _};
 use homeagent_types::ports::{Connection, Frame, ToPeer};
 use tokio::time::{Instant, Interval, MissedTickBehavior};
 
@@ -139,7 +139,11 @@ async fn send(to_client: &mut SplitSink<WebSocket, Message>, message: Message) -
     }
 }
 
-async fn inward(from_client: &mut SplitStream<WebSocket>, slot: &dyn Connection, pings: Pings) -> End {
+async fn inward(
+    from_client: &mut (impl Stream<Item = Result<Message, axum::Error>> + Unpin),
+    slot: &dyn Connection,
+    pings: Pings,
+) -> End {
     loop {
         let message = match pings {
             Pings::Never => from_client.next().await,
@@ -209,7 +213,45 @@ fn shorten(reason: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use async_trait::async_trait;
+    use homeagent_types::CallError;
+
     use super::*;
+
+    /// A slot that takes everything.
+    struct Taker;
+
+    #[async_trait]
+    impl Connection for Taker {
+        async fn receive(&self, _: Frame) -> Result<(), CallError> {
+            Ok(())
+        }
+
+        async fn next(&self) -> Option<ToPeer> {
+            std::future::pending().await
+        }
+
+        async fn closed(self: Box<Self>, _: String) {}
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_answers_no_ping_is_closed_with_the_reason() {
+        let (began, pong) = (Instant::now(), Message::Pong(axum::body::Bytes::new()));
+        // It answers the first two, and no more.
+        let pongs = futures::stream::iter([(); 2]).then(|()| {
+            let pong = pong.clone();
+            async move {
+                tokio::time::sleep(PING).await;
+                Ok(pong)
+            }
+        });
+        let mut client = Box::pin(pongs.chain(futures::stream::pending()));
+        let End::Close(code, reason) = inward(&mut client, &Taker, Pings::Regularly).await else {
+            panic!("it is told why");
+        };
+        assert_eq!((code, reason.as_str()), (close_code::AWAY, "nothing has come for 90 s, not even a pong"));
+        assert_eq!(began.elapsed(), 2 * PING + SILENCE);
+    }
 
     #[test]
     fn reasons_are_cut_between_characters() {

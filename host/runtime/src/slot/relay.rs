@@ -9,7 +9,7 @@ use homeagent_network::websocket::{CloseCode, CloseFrame, Message, WebSocket};
 use homeagent_network::{Error, Hold, Scheme, Stream};
 use homeagent_settings::Secrets;
 use homeagent_types::CallError;
-use homeagent_types::ports::{Connection as _, Frame, ToPeer};
+use homeagent_types::ports::{Connection, Frame, ToPeer};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, ReadHalf, WriteHalf};
 use tokio::time::{Instant, timeout};
 
@@ -112,7 +112,7 @@ pub(super) async fn relay(peer: Peer, held: &HeldConnection, services: &Services
     }
 }
 
-async fn send_messages(to_peer: &mut SplitSink<Box<WebSocket>, Message>, held: &HeldConnection) -> Ending {
+async fn send_messages(to_peer: &mut SplitSink<Box<WebSocket>, Message>, held: &dyn Connection) -> Ending {
     let mut heartbeat = tokio::time::interval_at(Instant::now() + HEARTBEAT, HEARTBEAT);
     loop {
         let message = tokio::select! {
@@ -134,7 +134,7 @@ async fn send_messages(to_peer: &mut SplitSink<Box<WebSocket>, Message>, held: &
 
 async fn take_messages(
     from_peer: &mut SplitStream<Box<WebSocket>>,
-    held: &HeldConnection,
+    held: &dyn Connection,
     secrets: &Secrets,
 ) -> Ending {
     loop {
@@ -223,4 +223,49 @@ fn line(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let text = text.strip_suffix('\n').unwrap_or(&text);
     text.strip_suffix('\r').unwrap_or(text).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use async_trait::async_trait;
+    use homeagent_settings::Database;
+    use tokio_tungstenite::WebSocketStream;
+    use tokio_tungstenite::tungstenite::protocol::Role;
+
+    use super::*;
+
+    /// A slot that has nothing to say.
+    struct Silent;
+
+    #[async_trait]
+    impl Connection for Silent {
+        async fn receive(&self, _: Frame) -> Result<(), CallError> {
+            Ok(())
+        }
+
+        async fn next(&self) -> Option<ToPeer> {
+            std::future::pending().await
+        }
+
+        async fn closed(self: Box<Self>, _: String) {}
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_answers_no_ping_is_given_up() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let database = Database::open(folder.path().join("db")).expect("a new database");
+        let secrets = Secrets::open(&database, folder.path()).expect("new secrets");
+        let (near, mut far) = tokio::io::duplex(1024);
+        let near: Box<dyn Stream> = Box::new(near);
+        let socket = Box::new(WebSocketStream::from_raw_socket(near, Role::Client, None).await);
+        let (mut to_peer, mut from_peer) = socket.split();
+        let ending = tokio::select! {
+            ending = send_messages(&mut to_peer, &Silent) => ending,
+            ending = take_messages(&mut from_peer, &Silent, &secrets) => ending,
+        };
+        assert_eq!(ending.reason(), "its other side was silent for 80 s");
+        let mut asked = [0; 12];
+        far.read_exact(&mut asked).await.expect("two pings came");
+        assert_eq!((asked[0], asked[6]), (0x89, 0x89), "each is a ping");
+    }
 }

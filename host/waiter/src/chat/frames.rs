@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 const WAITING: &str = "waiting";
 
 /// The code of a notice that asks the owner whether a tool may run.
-pub(super) const QUESTION: &str = "question";
+const QUESTION: &str = "question";
 
 /// The code of a notice: a plugin refused it.
 const REFUSED: &str = "refused";

@@ -4,7 +4,7 @@
 use serde::Serialize;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
-use super::frames::{FromServer, QUESTION, ToServer};
+use super::frames::{FromServer, ToServer};
 use super::line::{Event, Line};
 use super::turn::{SILENCE, Taker};
 use crate::client::Client;
@@ -20,6 +20,9 @@ struct Exchange {
     reply: Option<String>,
     messages: Vec<String>,
     notices: Vec<String>,
+    /// Those of the notices that were shown when they came.
+    #[serde(skip)]
+    shown: Vec<String>,
 }
 
 /// Says every line of stdin; returns the exit code.
@@ -63,8 +66,7 @@ fn show(exchange: &Exchange) -> Result<(), Failure> {
     for text in exchange.messages.iter().chain(&exchange.reply) {
         print(&plain(text.trim_end()))?;
     }
-    // Questions were shown when they came.
-    for notice in exchange.notices.iter().filter(|notice| !notice.starts_with(&format!("[{QUESTION}]"))) {
+    for notice in exchange.notices.iter().filter(|notice| !exchange.shown.contains(notice)) {
         complain(&plain(notice));
     }
     Ok(())
@@ -142,7 +144,10 @@ async fn say(client: &Client, line: &mut Line, text: &str, lines: &mut Lines) ->
             }
             if asks {
                 // Whoever gives the lines has to see what the next one answers.
-                exchange.notices.last().into_iter().for_each(|question| complain(&plain(question)));
+                if let Some(question) = exchange.notices.last() {
+                    complain(&plain(question));
+                    exchange.shown.push(question.clone());
+                }
                 asked = true;
             }
         }
@@ -155,7 +160,7 @@ async fn next_line(lines: &mut Lines) -> Result<Option<String>, Failure> {
 
 impl Exchange {
     fn of(text: &str) -> Self {
-        Self { said: text.to_owned(), reply: None, messages: Vec::new(), notices: Vec::new() }
+        Self { said: text.to_owned(), reply: None, messages: Vec::new(), notices: Vec::new(), shown: Vec::new() }
     }
 
     /// Takes what belongs to it; returns whether it is complete.

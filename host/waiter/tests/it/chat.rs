@@ -119,8 +119,8 @@ async fn where_a_turn_asks_the_next_line_is_the_answer() {
     insta::assert_snapshot!(outcome.shown(&house), @r"
     it rang
     --- stderr
-    [question] May I?
     [question] May it ring?
+    [question] May I?
     --- exit code 0
     ");
 }
