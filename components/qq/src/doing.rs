@@ -1,11 +1,11 @@
 //! Doing what is to be done: the only place that asks anything of the host, besides settings and the log.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use futures::StreamExt as _;
 use futures::channel::mpsc;
+use futures::lock::Mutex;
 use homeagent_sdk::connect::{self, Target};
 use homeagent_sdk::http::Request;
 use homeagent_sdk::inputs::Submission;
@@ -55,17 +55,17 @@ pub(crate) async fn wait(begun: Begun) -> Outcome {
 
 /// Does what is to be done, in order. What a call waits for it asks itself, so that nobody else waits with it.
 pub(crate) async fn perform(effects: Vec<Effect>) {
-    let mut effects = VecDeque::from(effects);
+    let mut effects = kept(effects);
     while let Some(effect) = effects.pop_front() {
         match effect {
-            Effect::Submit(submission) => submit(*submission).await,
+            Effect::Submit(_) => offer_again().await,
             Effect::Ask { question, ticket } => {
                 let left = match ticket {
                     Some(ticket) => hand_over(ticket, question),
                     None => Some(question),
                 };
                 if let Some(question) = left {
-                    effects.extend(send(question).await);
+                    effects.extend(kept(send(question).await));
                 }
             }
             Effect::Fetch { draft, url, address } => begin(Errand { draft, url, address }),
@@ -273,43 +273,36 @@ pub(crate) async fn offer_tools() {
     }
 }
 
-/// Hands an input to the agent, behind those that it has not taken yet.
-async fn submit(submission: Submission) {
-    let user = submission.user.clone();
-    if !QQ.with(|qq| qq.kept.push(submission)) {
-        log::error(format!("a message of {user} on QQ is lost: the agent takes none"));
+/// Puts inputs behind those that the agent has not taken yet, before anything is waited for: meanwhile others are made.
+fn kept(effects: Vec<Effect>) -> VecDeque<Effect> {
+    for effect in &effects {
+        let Effect::Submit(submission) = effect else { continue };
+        let (user, id) = (&submission.user, submission.platform_id.as_deref());
+        if !QQ.with(|qq| qq.kept.push(Submission::clone(submission))) {
+            log::error(format!("a message of {user} on QQ is lost: the agent takes none"));
+            QQ.with(|qq| qq.passed(id));
+        }
     }
-    offer_again().await;
+    effects.into()
 }
+
+/// Inputs are offered by one call at a time, so that they come in order and each once.
+static OFFERING: Mutex<()> = Mutex::new(());
 
 /// Offers what the agent has not taken yet, until it has no room.
 pub(crate) async fn offer_again() {
-    let Some(_turn) = Offering::begin() else { return };
+    // Who waits for the others knows that the agent has theirs, too, when it is its turn.
+    let _turn = OFFERING.lock().await;
     while let Some(submission) = QQ.with(|qq| qq.kept.first().cloned()) {
+        let id = submission.platform_id.clone();
         match inputs::submit(submission).await {
             Ok(_) => {}
             Err(Error::Busy | Error::Retryable | Error::NotLive) => return,
             Err(error) => log::error(format!("a message from QQ did not reach the agent: {}", error.message())),
         }
-        QQ.with(|qq| qq.kept.pop());
-    }
-}
-
-/// That a call offers inputs. Only one does at a time, so that they come in order and each once; what others keep
-/// meanwhile it offers, too.
-struct Offering;
-
-/// Whether there is an [`Offering`].
-static OFFERING: AtomicBool = AtomicBool::new(false);
-
-impl Offering {
-    fn begin() -> Option<Self> {
-        (!OFFERING.swap(true, Ordering::Relaxed)).then_some(Self)
-    }
-}
-
-impl Drop for Offering {
-    fn drop(&mut self) {
-        OFFERING.store(false, Ordering::Relaxed);
+        QQ.with(|qq| {
+            qq.kept.pop();
+            qq.passed(id.as_deref());
+        });
     }
 }

@@ -240,6 +240,9 @@ impl Qq {
             let background = group.filter(|_| !is_command);
             let background = background.and_then(|group| self.known.backgrounds.take(&message.self_id, group));
             let submission = inbound::submission(message, &content, facts, background.as_deref());
+            if let Some(id) = &submission.platform_id {
+                self.passing.push_back((id.clone(), draft.frame.clone()));
+            }
             effects.push(Effect::Submit(Box::new(submission)));
         }
         effects

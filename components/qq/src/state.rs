@@ -1,6 +1,6 @@
 //! All that the channel knows, and what comes of each thing that happens.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use homeagent_sdk::Connection;
 use homeagent_sdk::sockets::ConnectionId;
@@ -39,6 +39,8 @@ pub(crate) struct Qq {
     pub(crate) kept: Kept,
     /// Messages that waited when the instance before this one ended.
     pub(crate) left: Vec<Value>,
+    /// Messages that wait no more and that the agent has not taken yet, as they came.
+    pub(crate) passing: VecDeque<(String, Value)>,
     /// What of the messages that wait is on the disk.
     pub(crate) written: Ledger,
 }
@@ -97,6 +99,7 @@ impl Qq {
             known: Known::default(),
             kept: Kept::default(),
             left: Vec::new(),
+            passing: VecDeque::new(),
             written: Ledger::default(),
         }
     }

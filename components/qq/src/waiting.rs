@@ -30,8 +30,9 @@ impl Qq {
     pub(crate) fn unwritten(&mut self) -> Changes {
         let drafts = self.drafts.waiting().filter_map(|(message, frame)| Some((key(message)?, frame)));
         let left = self.left.iter().filter_map(|frame| Some((key_of(frame)?, frame)));
-        let waiting: Vec<(String, &Value)> = left.chain(drafts).collect();
-        // An input that the agent has not taken is not with it yet.
+        // An input that the agent has not taken is not with it yet; what was said after it is not to come before it.
+        let passing = self.passing.iter().map(|(id, frame)| (named(id), frame));
+        let waiting: Vec<(String, &Value)> = passing.chain(left).chain(drafts).collect();
         let offered: BTreeSet<String> = self.kept.ids().map(named).collect();
         let fresh = waiting.iter().filter(|(key, _)| !self.written.0.contains(key));
         let kept: Vec<(String, Value)> = fresh.map(|(key, frame)| (key.clone(), (*frame).clone())).collect();
@@ -43,6 +44,11 @@ impl Qq {
             self.written.0.remove(key);
         }
         Changes { kept, gone }
+    }
+
+    /// The agent has taken an input, or never will.
+    pub(crate) fn passed(&mut self, id: Option<&str>) {
+        self.passing.retain(|(passing, _)| Some(passing.as_str()) != id);
     }
 
     /// They could not be written, and are tried with the next ones.

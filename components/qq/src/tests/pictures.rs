@@ -149,6 +149,23 @@ fn a_message_that_waits_is_on_the_disk_until_the_agent_has_it() {
 }
 
 #[test]
+fn what_the_agent_has_not_taken_yet_is_on_the_disk_before_what_was_said_after_it() {
+    let mut bench = Bench::new();
+    bench.agent_takes = false;
+    let frames =
+        [private(1, &json!([text("一")])), private(2, &json!([picture(URL)])), private(3, &json!([text("三")]))];
+    for frame in &frames {
+        bench.hear(frame);
+    }
+    assert_eq!(bench.inputs.len(), 1);
+    let kept: Vec<Value> = bench.qq.unwritten().kept.into_iter().map(|(_, frame)| frame).collect();
+    assert_eq!(kept, frames);
+    let first = bench.inputs[0].platform_id.clone();
+    bench.qq.passed(first.as_deref());
+    assert_eq!(bench.qq.unwritten().gone.len(), 1);
+}
+
+#[test]
 fn a_picture_that_is_being_fetched_is_fetched_anew_by_the_next_instance() {
     let mut bench = Bench::new();
     bench.hear(&private(1, &json!([picture(URL)])));

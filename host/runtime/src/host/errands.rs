@@ -8,6 +8,7 @@ use super::inputs::{accepted, received};
 use super::timers::attempt;
 use crate::bindings::{errands, inputs, timers, types};
 use crate::instance::{HostData, InstanceState};
+use crate::manifest::RESERVED;
 use crate::timers::{Creator, Setting};
 use crate::wants::timers::TimersWant;
 
@@ -29,7 +30,8 @@ impl<T: Send + 'static> errands::HostWithStore<T> for HostData {
             // What the guest says of the cause is not believed, only which of its own calls it stands for.
             let known = state.slot.believed(&cause.meta).ok_or_else(unknown_cause)?;
             // A timer outlasts the call, and so would the rights that another plugin has for as long as its own runs.
-            if let Some(other) = known.chain.iter().find(|slot| **slot != state.slot.name) {
+            let is_plugin = |slot: &&String| **slot != state.slot.name && !RESERVED.contains(&slot.as_str());
+            if let Some(other) = known.chain.iter().find(is_plugin) {
                 return Err(CallError::Denied(Denial {
                     capability: CAPABILITY.to_owned(),
                     attempt: format!("{attempt}, for the plugin {other}"),
