@@ -58,7 +58,7 @@ fn runtime(home: &Path, plugins: &Path) -> Runtime {
     let database = Database::open(home.join("homeagent.db")).expect("a database");
     let secrets = Secrets::open(&database, home).expect("secrets");
     let parts = Parts {
-            clock: Arc::new(homeagent_types::now),
+        clock: Arc::new(homeagent_types::now),
         settings: Settings::open(&database, &secrets).expect("settings"),
         grants: Grants::open(&database).expect("grants"),
         secrets,
