@@ -29,7 +29,7 @@ pub fn every(interval: Duration) -> Schedule {
     Schedule::Every(u64::try_from(interval.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// Fires at this time, and then when the plugin says with each firing: see [`Again`](crate::Again).
+/// Fires at this time, and then when the plugin says with each firing: see [`Again`].
 pub fn calendar(time: Timestamp) -> Schedule {
     Schedule::Calendar(time)
 }
