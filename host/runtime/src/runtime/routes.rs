@@ -1,10 +1,11 @@
 //! HTTP requests on their way to the plugins whose routes they are at.
 
 use homeagent_network::http::{self as wire, HeaderMap};
-use homeagent_types::{Audience, CallError, Cause, Principal, Role, RouteContent, RouteRequest, RouteResponse};
+use homeagent_types::{CallError, Cause, RouteContent, RouteRequest, RouteResponse};
 
 use super::{Inner, SlotCore, deadline};
 use crate::bindings::route::exports::homeagent::plugin::route_handler::{Content, Response};
+use crate::host::own_cause;
 use crate::slot::job::Work;
 use crate::slot::{Line, connection, lock};
 
@@ -29,22 +30,8 @@ impl Inner {
 
 /// What comes in by a route comes from nobody whom the host knows, so it has no rights but the plugin's own.
 fn cause(slot: &SlotCore, deadline_ms: u128) -> Cause {
-    Cause {
-        run: None,
-        conversation: None,
-        principal: Principal {
-            namespace: "plugin".into(),
-            user: slot.name.clone(),
-            role: Role::Plugin,
-            display_name: None,
-            attested: false,
-        },
-        audience: Audience::Agent,
-        deadline_ms: u64::try_from(deadline_ms).unwrap_or(u64::MAX),
-        // The plugin did not ask for it itself.
-        chain: Vec::new(),
-        meta: Vec::new(),
-    }
+    // The plugin did not ask for it itself.
+    Cause { chain: Vec::new(), ..own_cause(slot, u64::try_from(deadline_ms).unwrap_or(u64::MAX)) }
 }
 
 /// An answer that can be sent, without secrets.
