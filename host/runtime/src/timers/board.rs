@@ -23,8 +23,8 @@ pub(super) struct Board {
     firing: HashSet<String>,
     /// Plugins that are left alone until then.
     paused: HashMap<String, Instant>,
-    /// What the clock said when it was last looked at.
-    seen: Timestamp,
+    /// What the clock said when it was last looked at; nothing since the start.
+    seen: Option<Timestamp>,
 }
 
 /// A timer whose time has come.
@@ -129,8 +129,10 @@ impl Board {
 
     /// Of a clock that was put back, an interval waits no longer than it is, and a calendar is looked at anew.
     fn look_at_clock(&mut self, now: Timestamp) {
-        if now < self.seen {
-            let set_back = self.seen - now > SETBACK;
+        // Before the start it may have been anywhere. An interval shows that by itself; a calendar's plugin would have to be
+        // asked of each timer, at every start.
+        if self.seen.is_none_or(|seen| now < seen) {
+            let set_back = self.seen.is_some_and(|seen| seen - now > SETBACK);
             let late = self.timers.values().filter_map(|timer| {
                 let latest = match timer.every {
                     Some(every) => now.saturating_add(every),
@@ -143,7 +145,7 @@ impl Board {
                 self.put(timer);
             }
         }
-        self.seen = now;
+        self.seen = Some(now);
     }
 
     /// How long nothing more is due of the plugins that can be told, unless something changes.
@@ -238,6 +240,10 @@ mod tests {
         assert_eq!(board.take_due(1_000_000, &ready(&["a", "b"])), []);
         assert_eq!(board.take_due(100, &ready(&["a", "b"])), []);
         assert_eq!(names(&board.take_due(110, &ready(&["a", "b"]))), [1]);
+        // It was put back while nothing ran.
+        let mut board = Board::new(vec![timer(1, "a", 1_000_010, Some(10))]);
+        assert_eq!(board.take_due(100, &ready(&["a"])), []);
+        assert_eq!(names(&board.take_due(110, &ready(&["a"]))), [1]);
     }
 
     #[test]
