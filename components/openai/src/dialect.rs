@@ -5,7 +5,7 @@
 //! `/chat/completions`), `body` (a JSON object whose fields go into every request).
 
 use homeagent_adapters::Options;
-use homeagent_adapters::completions::{Style, Thoughts};
+use homeagent_adapters::completions::{self, Style, Thoughts};
 use homeagent_sdk::adapter::ModelRequest;
 use serde_json::{Map, Value, json};
 
@@ -45,15 +45,9 @@ impl Dialect {
         let model = request.model.rsplit('/').next().unwrap_or_default().to_lowercase();
         let begins = |names: &[&str]| names.iter().any(|name| model.starts_with(name));
         let options = Options::of(request);
-        let reasoner = begins(&["o1", "o3", "o4", "gpt-5", "gpt-6"]);
-        // The effort below `low` has another name in the first of its models, and the o-series has none.
-        let effort = ThinkingStyle::ReasoningEffort {
-            least: match model.strip_prefix("gpt-5") {
-                Some(rest) if !rest.starts_with('.') => "minimal",
-                None if begins(&["o1", "o3", "o4"]) => "low",
-                _ => "none",
-            },
-        };
+        let least = completions::least_effort(&model);
+        let reasoner = least.is_some();
+        let effort = ThinkingStyle::ReasoningEffort { least: least.unwrap_or("none") };
         let deepseek = begins(&["deepseek"]);
         let styles = ["type", "enable_thinking", "reasoning_effort", "none"];
         let thinking = match options.one_of("thinking_style", &styles)? {

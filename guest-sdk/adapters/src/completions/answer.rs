@@ -140,7 +140,9 @@ fn function_piece(function: &Value, index: Option<u32>, id: Option<String>) -> T
     ToolCallDelta { index, id, name: some_text(function, "name").map(str::to_owned), arguments }
 }
 
-fn usage_of(usage: &Value) -> Option<Usage> {
+/// What a call cost, in the shapes in which OpenAI and those who follow it tell.
+#[must_use]
+pub fn usage_of(usage: &Value) -> Option<Usage> {
     let field = |names: &[&str]| names.iter().find_map(|name| usage.get(name).and_then(count));
     let detail = |of: &str, name: &str| usage.get(of)?.get(name).and_then(count);
     let input = field(&["prompt_tokens", "input_tokens"]);

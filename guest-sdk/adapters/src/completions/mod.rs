@@ -6,8 +6,23 @@ mod messages;
 use homeagent_sdk::adapter::{ToolChoice, ToolSpec};
 use serde_json::{Value, json};
 
-pub use self::answer::Completions;
+pub use self::answer::{Completions, usage_of};
 pub use self::messages::{Style, Thoughts, write};
+
+/// The least effort that a reasoning model of OpenAI's can be told to think with. Nothing for every other model.
+///
+/// Reasoning models take no temperature.
+#[must_use]
+pub fn least_effort(model: &str) -> Option<&'static str> {
+    let begins = |names: &[&str]| names.iter().any(|name| model.starts_with(name));
+    // What is below `low` has another name in the first of its models, and the o-series has none.
+    match model.strip_prefix("gpt-5") {
+        Some(rest) if !rest.starts_with('.') => Some("minimal"),
+        None if begins(&["o1", "o3", "o4"]) => Some("low"),
+        _ if begins(&["gpt-5", "gpt-6"]) => Some("none"),
+        _ => None,
+    }
+}
 
 /// The tools as the protocol has them.
 ///

@@ -69,6 +69,7 @@ static VENDORS: &[(&str, &Vendor)] = &[
     ("gemini", &Vendor::of::<gemini::Gemini>(|| Box::new(gemini::Reader::new()))),
     ("ollama", &Vendor::of::<ollama::Ollama>(|| Box::new(ollama::Reader::new()))),
     ("openai", &OPENAI),
+    ("openai-responses", &Vendor::of::<openai_responses::Responses>(|| Box::new(openai_responses::Reader::new()))),
 ];
 
 fn vendor(name: &str) -> Option<&'static Vendor> {
