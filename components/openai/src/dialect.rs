@@ -61,13 +61,18 @@ impl Dialect {
             _ => ThinkingStyle::Silent,
         };
         let thinks = request.thinking != Some(false);
-        let blind = deepseek && !model.contains("vl") && !model.contains("ocr");
+        let sees = ["vl", "ocr", "vision", "deepseek-flash"].iter().any(|word| model.contains(word));
+        let blind = deepseek && !sees;
         let send_reasoning =
             options.switch("send_reasoning", thinks && (deepseek || begins(&["kimi", "glm", "mimo"])))?;
         Ok(Dialect {
             thinking,
             style: Style {
-                thoughts: if send_reasoning { Thoughts::OfThisTurn } else { Thoughts::Never },
+                thoughts: match send_reasoning {
+                    true if deepseek => Thoughts::OfTurnsWithTools,
+                    true => Thoughts::OfThisTurn,
+                    false => Thoughts::Never,
+                },
                 images: options.switch("images", !blind)?,
                 audio: true,
             },

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::content::{self, address, as_text};
-use homeagent_sdk::adapter::{AssistantMessage, ContentPart, Media, Message, ToolMessage};
+use homeagent_sdk::adapter::{AssistantMessage, ContentPart, Media, Message, ToolCall, ToolMessage};
 
 /// Where endpoints differ in what they take of the window.
 #[derive(Clone, Copy, Debug)]
@@ -75,11 +75,11 @@ fn thoughts(message: &AssistantMessage, which: Thoughts, messages: &[Message], p
 /// What a message without thoughts does. The sentence has to differ from message to message: models that see the same one
 /// again and again begin to repeat it.
 fn deed(message: &AssistantMessage) -> String {
-    let calls: Vec<String> =
-        message.tool_calls.iter().map(|call| format!("`{}` with {}", call.name, call.arguments)).collect();
+    let beginning = |text: &str| text.chars().take(80).collect::<String>();
+    let call = |call: &ToolCall| format!("`{}` with {}", call.name, beginning(&call.arguments));
+    let calls: Vec<String> = message.tool_calls.iter().map(call).collect();
     if calls.is_empty() {
-        let beginning: String = message.text.chars().take(80).collect();
-        return format!("I can answer now: {beginning}");
+        return format!("I can answer now: {}", beginning(&message.text));
     }
     format!("I call {}.", calls.join(" and "))
 }
