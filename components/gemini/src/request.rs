@@ -94,5 +94,10 @@ fn path(request: &ModelRequest) -> Result<String, String> {
 
 fn tool(tool: &ToolSpec) -> Result<Value, String> {
     let schema = schema::narrowed(&schema::parameters(tool)?, &KEYWORDS);
-    Ok(json!({"name": tool.name, "description": tool.description, "parametersJsonSchema": schema}))
+    let mut declaration = json!({"name": tool.name, "description": tool.description});
+    // A tool without arguments has no schema here: an object without properties is refused.
+    if schema != json!({"type": "object", "properties": {}}) {
+        declaration["parametersJsonSchema"] = schema;
+    }
+    Ok(declaration)
 }

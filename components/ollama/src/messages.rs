@@ -21,20 +21,21 @@ pub(crate) fn write(messages: &[Message], thoughts: bool) -> Vec<Value> {
 
 /// Texts and pictures stand apart here.
 fn user(parts: &[ContentPart]) -> Value {
-    let texts: Vec<String> = parts.iter().filter(|part| !is_shown(part)).map(as_text).collect();
-    with_pictures(json!({"role": "user", "content": texts.join("\n")}), parts)
+    with_pictures(json!({"role": "user", "content": texts(parts)}), parts)
 }
 
 fn result(message: &ToolMessage) -> Value {
-    let text = content::result_text(message, |_| false);
-    let text = if message.content.iter().any(is_shown) {
-        let texts: Vec<String> = message.content.iter().filter(|part| !is_shown(part)).map(as_text).collect();
-        texts.join("\n")
-    } else {
-        text
+    let text = match message.content.iter().any(is_shown) {
+        true => texts(&message.content),
+        false => content::result_text(message, |_| false),
     };
     let written = json!({"role": "tool", "tool_name": message.name, "tool_call_id": message.call, "content": text});
     with_pictures(written, &message.content)
+}
+
+fn texts(parts: &[ContentPart]) -> String {
+    let texts: Vec<String> = parts.iter().filter(|part| !is_shown(part)).map(as_text).collect();
+    texts.join("\n")
 }
 
 fn with_pictures(mut message: Value, parts: &[ContentPart]) -> Value {
