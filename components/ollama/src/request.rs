@@ -6,7 +6,7 @@
 //! of `/api/chat`), `body` (a JSON object whose fields go into every request).
 
 use homeagent_adapters::{Options, content, schema};
-use homeagent_sdk::adapter::{HttpRequest, ModelRequest, ToolChoice, ToolSpec};
+use homeagent_sdk::adapter::{HttpRequest, ModelRequest, ToolSpec};
 use serde_json::{Map, Value, json};
 
 use crate::messages;
@@ -21,7 +21,7 @@ const KEYWORDS: [&str; 8] = ["$defs", "type", "description", "enum", "items", "a
 /// An option of the source or the schema of a tool can't be used.
 pub fn build(request: &ModelRequest) -> Result<HttpRequest, String> {
     let options = Options::of(request);
-    let tools: Vec<Value> = offered(request).map(tool).collect::<Result<_, _>>()?;
+    let tools: Vec<Value> = content::offered(request).map(tool).collect::<Result<_, _>>()?;
     let thoughts = options.switch("send_reasoning", request.thinking != Some(false))?;
     let mut messages = messages::write(&request.messages, thoughts);
     if let Some(must) = content::must_call(&request.tool_choice).filter(|_| !tools.is_empty()) {
@@ -43,11 +43,7 @@ pub fn build(request: &ModelRequest) -> Result<HttpRequest, String> {
         let keep = keep.parse::<i64>().map_or_else(|_| keep.into(), Value::from);
         body.insert("keep_alive".to_owned(), keep);
     }
-    let mut settings = match options.get("options") {
-        None => Map::new(),
-        Some(text) => serde_json::from_str(text)
-            .map_err(|error| format!("the source's option `options` is not a JSON object: {error}"))?,
-    };
+    let mut settings = options.object("options")?;
     if let Some(temperature) = request.temperature {
         settings.insert("temperature".to_owned(), temperature.into());
     }
@@ -68,15 +64,6 @@ pub fn build(request: &ModelRequest) -> Result<HttpRequest, String> {
         }
     }
     Ok(post)
-}
-
-/// The tools that are offered: the server knows no other way to say which may be called.
-fn offered(request: &ModelRequest) -> impl Iterator<Item = &ToolSpec> {
-    request.tools.iter().filter(|tool| match &request.tool_choice {
-        ToolChoice::Auto | ToolChoice::Required => true,
-        ToolChoice::None => false,
-        ToolChoice::Named(name) => tool.name == *name,
-    })
 }
 
 /// A model that can't think refuses to be told to, so nothing is said unless somebody wants it said.

@@ -2,7 +2,9 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use homeagent_sdk::adapter::{ContentPart, HttpRequest, Media, Message, ModelRequest, ToolChoice, ToolMessage};
+use homeagent_sdk::adapter::{
+    ContentPart, HttpRequest, Media, Message, ModelRequest, ToolChoice, ToolMessage, ToolSpec,
+};
 use serde_json::{Map, Value, json};
 
 /// What stands before pictures and sounds of tools' results, where these have to follow the results.
@@ -75,6 +77,15 @@ pub fn must_call(choice: &ToolChoice) -> Option<String> {
         ToolChoice::Required => Some("Answer with a call of a tool.".to_owned()),
         ToolChoice::Auto | ToolChoice::None => None,
     }
+}
+
+/// The tools to offer where a vendor knows no choice of tools: what may not be called is left out.
+pub fn offered(request: &ModelRequest) -> impl Iterator<Item = &ToolSpec> {
+    request.tools.iter().filter(|tool| match &request.tool_choice {
+        ToolChoice::Auto | ToolChoice::Required => true,
+        ToolChoice::None => false,
+        ToolChoice::Named(name) => tool.name == *name,
+    })
 }
 
 /// Where the turn under way begins: the last thing that a person said. Interrupts, which come between the results of tools

@@ -80,10 +80,19 @@ impl<'a> Options<'a> {
     ///
     /// They are no JSON object.
     pub fn body(self) -> Result<Map<String, Value>, String> {
-        match self.get("body") {
+        self.object("body")
+    }
+
+    /// A JSON object; an empty one where the source has none.
+    ///
+    /// # Errors
+    ///
+    /// It is something else.
+    pub fn object(self, name: &str) -> Result<Map<String, Value>, String> {
+        match self.get(name) {
             None => Ok(Map::new()),
             Some(text) => serde_json::from_str(text)
-                .map_err(|error| format!("the source's option `body` is not a JSON object: {error}")),
+                .map_err(|error| format!("the source's option `{name}` is not a JSON object: {error}")),
         }
     }
 }

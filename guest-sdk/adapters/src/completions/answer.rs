@@ -81,7 +81,7 @@ impl Completions {
         let reason = match reason.to_lowercase().as_str() {
             "stop" | "end_turn" | "eos" | "eos_token" | "stop_sequence" => FinishReason::Stop,
             "tool_calls" | "tool_call" | "function_call" | "tool_use" => FinishReason::ToolCalls,
-            "length" | "max_tokens" | "model_length" => FinishReason::Length,
+            "length" | "max_tokens" | "model_length" | "model_context_window_exceeded" => FinishReason::Length,
             "content_filter" | "sensitive" | "safety" => FinishReason::ContentFilter,
             "refusal" => FinishReason::Refusal,
             "error" | "network_error" | "insufficient_system_resource" | "abort" => {

@@ -29,13 +29,13 @@ pub fn least_effort(model: &str) -> Option<&'static str> {
 /// # Errors
 ///
 /// The schema of one is not JSON.
-pub fn tools(tools: &[ToolSpec]) -> Result<Vec<Value>, String> {
+pub fn tools<'a>(tools: impl IntoIterator<Item = &'a ToolSpec>) -> Result<Vec<Value>, String> {
     let one = |tool: &ToolSpec| {
         let parameters = crate::schema::parameters(tool)?;
         let function = json!({"name": tool.name, "description": tool.description, "parameters": parameters});
         Ok(json!({"type": "function", "function": function}))
     };
-    tools.iter().map(one).collect()
+    tools.into_iter().map(one).collect()
 }
 
 /// The choice of tools, where it is not the model's.

@@ -70,6 +70,8 @@ static VENDORS: &[(&str, &Vendor)] = &[
     ("ollama", &Vendor::of::<ollama::Ollama>(|| Box::new(ollama::Reader::new()))),
     ("openai", &OPENAI),
     ("openai-responses", &Vendor::of::<openai_responses::Responses>(|| Box::new(openai_responses::Reader::new()))),
+    ("qwen", &Vendor::of::<qwen::Qwen>(|| Box::new(qwen::Reader::new()))),
+    ("zhipu", &Vendor::of::<zhipu::Zhipu>(|| Box::new(zhipu::Reader::new()))),
 ];
 
 fn vendor(name: &str) -> Option<&'static Vendor> {
