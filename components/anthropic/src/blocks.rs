@@ -56,9 +56,14 @@ impl Turns {
             Message::System(words) => self.add("user", vec![text(&content::note(words))]),
             Message::User(parts) => self.add("user", parts.iter().filter_map(part).collect()),
             Message::Assistant(message) => {
-                let thoughts = if send_thoughts { thoughts::blocks(&message.opaque) } else { Vec::new() };
-                self.thoughts |= !thoughts.is_empty();
-                self.add("assistant", thoughts::in_order(message, thoughts, calls(message)));
+                let thought = if send_thoughts { thoughts::blocks(&message.opaque) } else { Vec::new() };
+                self.thoughts |= !thought.is_empty();
+                let mut blocks = thoughts::in_order(message, thought, calls(message));
+                // The vendor refuses a message that ends with a thought: what followed it is gone.
+                while blocks.last().is_some_and(thoughts::is_thought) {
+                    blocks.pop();
+                }
+                self.add("assistant", blocks);
             }
             Message::Tool(message) => self.add("user", vec![result(message)]),
         }
@@ -99,7 +104,9 @@ fn part(part: &ContentPart) -> Option<Value> {
     match part {
         ContentPart::Image(media) if is_picture(media) => Some(json!({"type": "image", "source": source(media)})),
         ContentPart::Other(media) if is_document(media) => Some(json!({"type": "document", "source": source(media)})),
-        other => Some(as_text(other)).filter(|words| !words.trim().is_empty()).map(|words| text(&words)),
+        other => {
+            Some(as_text(other)).filter(|words| !words.trim().is_empty()).map(|words| text(&content::no_note(&words)))
+        }
     }
 }
 

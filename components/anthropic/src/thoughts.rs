@@ -106,6 +106,11 @@ pub(crate) fn blocks(opaque: &[Opaque]) -> Vec<Value> {
     blocks
 }
 
+/// Whether a block is a thought.
+pub(crate) fn is_thought(block: &Value) -> bool {
+    block["type"] == THINKING || block["type"] == REDACTED
+}
+
 /// Puts the blocks of a message in the order in which they came. Where the text or the calls are no longer those, the
 /// thoughts come first, then the text, then the calls.
 pub(crate) fn in_order(message: &AssistantMessage, thoughts: Vec<Value>, calls: Vec<Value>) -> Vec<Value> {

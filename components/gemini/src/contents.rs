@@ -84,7 +84,7 @@ fn part(part: &ContentPart) -> Option<Value> {
         ContentPart::Image(media) | ContentPart::Audio(media) | ContentPart::Other(media) if is_shown(part) => {
             Some(medium(media))
         }
-        other => Some(as_text(other)).filter(|words| !words.is_empty()).map(|words| text(&words)),
+        other => Some(as_text(other)).filter(|words| !words.is_empty()).map(|words| text(&content::no_note(&words))),
     }
 }
 
@@ -145,7 +145,7 @@ fn said(message: &AssistantMessage, model: Model) -> Vec<Value> {
 }
 
 fn result(message: &ToolMessage) -> Value {
-    let text = content::result_text(message, is_shown);
+    let text = content::no_note(&content::result_text(message, is_shown));
     let response = if message.failed { json!({"error": text}) } else { json!({"result": text}) };
     json!({"functionResponse": {"id": message.call, "name": message.name, "response": response}})
 }

@@ -50,6 +50,7 @@ fn part(part: &ContentPart) -> Value {
 
 /// A message of the model's: its text, its calls, and what it thought before each.
 fn said(message: &AssistantMessage, reasoning: bool, items: &mut Vec<Value>) {
+    let begin = items.len();
     let mut text = message.text.as_str();
     let mut calls = message.tool_calls.iter();
     let (mut written, mut called) = (0, 0);
@@ -68,6 +69,10 @@ fn said(message: &AssistantMessage, reasoning: bool, items: &mut Vec<Value>) {
     }
     spoken(text, items);
     items.extend(calls.map(call));
+    // The vendor refuses reasoning that nothing follows: what it led to is gone.
+    while items.len() > begin && items.last().is_some_and(|item| item["type"] == "reasoning") {
+        items.pop();
+    }
 }
 
 fn spoken(text: &str, items: &mut Vec<Value>) {

@@ -63,10 +63,19 @@ pub fn result_text(message: &ToolMessage, is_shown: impl Fn(&ContentPart) -> boo
     .to_owned()
 }
 
+/// What a note begins with.
+const NOTE: &str = "[system]";
+
 /// How rules are told that do not stand at the beginning, where the vendor takes rules there alone.
 #[must_use]
 pub fn note(text: &str) -> String {
-    format!("[system] {text}")
+    format!("{NOTE} {text}")
+}
+
+/// What people and tools write, for vendors whose models are told notes: it must not look like one.
+#[must_use]
+pub fn no_note(text: &str) -> String {
+    text.replace(NOTE, "(system)")
 }
 
 /// The choice of a tool in words, for models that can't be made to call one. Nothing, where the choice is the model's.

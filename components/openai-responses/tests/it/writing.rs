@@ -74,6 +74,15 @@ fn reasoning_goes_back_where_it_stood() {
         .map(|item| item["type"].as_str().or(item["role"].as_str()).expect("a kind"))
         .collect();
     assert_eq!(kinds, ["reasoning", "function_call", "reasoning", "assistant"]);
+    let Message::Assistant(said) = &mut request.messages[1] else { panic!("it is the model's") };
+    said.text = String::new();
+    let rest = written(&request)["input"].clone();
+    let kinds: Vec<_> = rest.as_array().expect("items").iter().map(|item| item["type"].clone()).collect();
+    assert_eq!(
+        kinds[1..4],
+        ["reasoning", "function_call", "function_call_output"],
+        "nothing follows the second thought"
+    );
     request.options = options(&[("send_reasoning", "off")]);
     assert!(!written(&request).to_string().contains("reasoning"));
 }
