@@ -1,19 +1,19 @@
 //! The LLM adapter for every endpoint that speaks the chat completions protocol.
 
-mod answer;
 mod dialect;
-mod errors;
-mod lenient;
-mod messages;
 mod request;
 
+use homeagent_adapters::completions::Completions;
+use homeagent_adapters::errors;
 use homeagent_sdk::State;
 use homeagent_sdk::adapter::{
     Adapter, Delta, Descriptor, Failure, Features, HttpRequest, HttpResponse, KeyPlacement, ModelRequest, StreamEvent,
 };
 
-pub use self::answer::Reader;
 pub use self::request::build;
+
+/// Reads one answer.
+pub type Reader = homeagent_adapters::Reader<Completions>;
 
 /// The adapter.
 pub struct OpenAi;

@@ -1,10 +1,10 @@
 //! Writing requests.
 
-use serde_json::{Map, Value, json};
+use homeagent_adapters::{completions, content};
+use homeagent_sdk::adapter::{HttpRequest, ModelRequest};
+use serde_json::{Map, json};
 
 use crate::dialect::Dialect;
-use crate::messages;
-use homeagent_sdk::adapter::{HttpRequest, ModelRequest, ToolChoice, ToolSpec};
 
 /// The HTTP request for a model request.
 ///
@@ -15,16 +15,10 @@ pub fn build(request: &ModelRequest) -> Result<HttpRequest, String> {
     let dialect = Dialect::of(request)?;
     let mut body = Map::new();
     body.insert("model".to_owned(), request.model.as_str().into());
-    body.insert("messages".to_owned(), messages::write(&request.messages, &dialect).into());
+    body.insert("messages".to_owned(), completions::write(&request.messages, dialect.style).into());
     if !request.tools.is_empty() {
-        let tools: Vec<Value> = request.tools.iter().map(tool).collect::<Result<_, _>>()?;
-        body.insert("tools".to_owned(), tools.into());
-        let choice = match &request.tool_choice {
-            ToolChoice::Auto => None,
-            ToolChoice::None => Some("none".into()),
-            ToolChoice::Required => Some("required".into()),
-            ToolChoice::Named(name) => Some(json!({"type": "function", "function": {"name": name}})),
-        };
+        body.insert("tools".to_owned(), completions::tools(&request.tools)?.into());
+        let choice = completions::tool_choice(&request.tool_choice);
         body.extend(choice.map(|choice| ("tool_choice".to_owned(), choice)));
     }
     if let Some(temperature) = request.temperature.filter(|_| dialect.temperature) {
@@ -40,24 +34,5 @@ pub fn build(request: &ModelRequest) -> Result<HttpRequest, String> {
         body.insert("stream_options".to_owned(), json!({"include_usage": true}));
     }
     body.extend(dialect.body);
-    let accept = if request.stream { "text/event-stream" } else { "application/json" };
-    Ok(HttpRequest {
-        method: "POST".to_owned(),
-        path: dialect.path,
-        headers: vec![
-            ("content-type".to_owned(), "application/json".to_owned()),
-            ("accept".to_owned(), accept.to_owned()),
-        ],
-        body: Value::Object(body).to_string().into_bytes(),
-    })
-}
-
-fn tool(tool: &ToolSpec) -> Result<Value, String> {
-    let parameters = match tool.parameters.trim() {
-        "" | "null" | "{}" => json!({"type": "object", "properties": {}}),
-        text => serde_json::from_str(text)
-            .map_err(|error| format!("the parameters of the tool `{}` are not JSON: {error}", tool.name))?,
-    };
-    let function = json!({"name": tool.name, "description": tool.description, "parameters": parameters});
-    Ok(json!({"type": "function", "function": function}))
+    Ok(content::post(&dialect.path, body, request))
 }

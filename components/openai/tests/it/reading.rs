@@ -1,31 +1,11 @@
-use homeagent_sdk::adapter::{Adapter, Delta, HttpResponse, StreamEvent};
+use homeagent_adapters::testing::{self, events, lines};
+use homeagent_sdk::adapter::{Adapter, HttpResponse, StreamEvent};
 use openai::{OpenAi, Reader};
-use proptest::prelude::*;
 use serde_json::{Value, json};
 
 /// The deltas of a stream, each as one line.
 fn read(data: &[&str]) -> Vec<String> {
-    let events: Vec<_> =
-        data.iter().map(|data| StreamEvent { event: String::new(), data: (*data).to_owned() }).collect();
-    lines(Reader::new().step(&events))
-}
-
-fn lines(deltas: Vec<Delta>) -> Vec<String> {
-    let line = |delta: Delta| match delta {
-        Delta::Text(text) => format!("text {text}"),
-        Delta::Reasoning(text) => format!("reasoning {text}"),
-        Delta::ToolCall(call) => {
-            let index = call.index.map_or("-".to_owned(), |index| index.to_string());
-            let (id, name) = (call.id.unwrap_or("-".to_owned()), call.name.unwrap_or("-".to_owned()));
-            format!("call {index} {id} {name} {}", call.arguments)
-        }
-        Delta::Usage(usage) => format!("usage {} {} {:?}", usage.input, usage.output, usage.cached),
-        Delta::Finish(reason) => format!("finish {reason:?}"),
-        Delta::Opaque(blob) => format!("opaque {}", blob.kind),
-        Delta::Error(failure) => format!("error {:?}: {}", failure.class, failure.message),
-    };
-    let short = |line: String| line.replace("FinishReason::", "").replace("FailureClass::", "");
-    deltas.into_iter().map(|delta| short(line(delta))).collect()
+    lines(Reader::new().step(&events(data)))
 }
 
 fn choice(delta: Value, finish: Value) -> String {
@@ -120,71 +100,40 @@ fn whole_answers_are_read() {
     }
 }
 
-/// JSON that looks a little like an answer.
-fn json_like() -> impl Strategy<Value = Value> {
-    let leaf = prop_oneof![
-        Just(Value::Null),
-        any::<bool>().prop_map(Value::from),
-        any::<i64>().prop_map(Value::from),
-        any::<f64>().prop_map(Value::from),
-        "[a-z\u{4e00}]{0,4}".prop_map(Value::from),
+#[test]
+fn no_json_makes_it_panic() {
+    const NAMES: &[&str] = &[
+        "choices",
+        "delta",
+        "message",
+        "content",
+        "tool_calls",
+        "function",
+        "arguments",
+        "name",
+        "id",
+        "index",
+        "error",
+        "errors",
+        "usage",
+        "prompt_tokens",
+        "completion_tokens",
+        "total_tokens",
+        "completion_tokens_details",
+        "reasoning_tokens",
+        "finish_reason",
+        "code",
+        "type",
+        "base_resp",
+        "status_code",
+        "refusal",
+        "function_call",
+        "reasoning",
+        "thinking",
+        "detail",
+        "Response",
+        "Error",
+        "text",
     ];
-    leaf.prop_recursive(6, 64, 6, |inner| {
-        let names = prop::sample::select(vec![
-            "choices",
-            "delta",
-            "message",
-            "content",
-            "tool_calls",
-            "function",
-            "arguments",
-            "name",
-            "id",
-            "index",
-            "error",
-            "errors",
-            "usage",
-            "prompt_tokens",
-            "completion_tokens",
-            "total_tokens",
-            "completion_tokens_details",
-            "reasoning_tokens",
-            "finish_reason",
-            "code",
-            "type",
-            "base_resp",
-            "status_code",
-            "refusal",
-            "function_call",
-            "reasoning",
-            "thinking",
-            "detail",
-            "Response",
-            "Error",
-            "text",
-        ]);
-        prop_oneof![
-            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
-            prop::collection::vec((names, inner), 0..6)
-                .prop_map(|fields| fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()),
-        ]
-    })
-}
-
-proptest! {
-    #[test]
-    fn no_json_makes_it_panic(values in prop::collection::vec(json_like(), 1..6), status in 100u16..600, text in ".{0,40}") {
-        let mut reader = Reader::new();
-        for value in &values {
-            for event in ["", "error"] {
-                reader.step(&[StreamEvent { event: event.to_owned(), data: value.to_string() }]);
-                Reader::new().step(&[StreamEvent { event: event.to_owned(), data: value.to_string() }]);
-            }
-            let response = HttpResponse { status, headers: Vec::new(), body: value.to_string().into_bytes() };
-            OpenAi::classify_error(response.clone());
-            OpenAi::parse_response(response);
-        }
-        reader.step(&[StreamEvent { event: String::new(), data: text.clone() }]);
-        OpenAi::classify_error(HttpResponse { status, headers: Vec::new(), body: text.into_bytes() });
-    }
+    testing::survives(Reader::new, OpenAi::classify_error, NAMES, &["stop", "thinking", "error", "stream_options"]);
 }

@@ -71,6 +71,7 @@ fn rerun_on_sources(workspace: &Path, folders: &[PathBuf]) {
         "guest-sdk/Cargo.toml",
         "guest-sdk/build.rs",
         "guest-sdk/src",
+        "guest-sdk/adapters",
     ];
     for path in shared.iter().map(Path::new).chain(folders.iter().map(PathBuf::as_path)) {
         println!("cargo::rerun-if-changed={}", workspace.join(path).display());

@@ -1,4 +1,9 @@
+use homeagent_providers::assembler::{AnswerLimits, Assembler};
+use homeagent_providers::framing::{EVENT_LIMIT, Framer};
 use homeagent_providers::{CaseAnswer, try_adapter};
+use homeagent_types::model::AssistantAnswer;
+use homeagent_types::ports::Adapters as _;
+use proptest::prelude::*;
 use serde_json::Value;
 
 use crate::native::Native;
@@ -16,34 +21,103 @@ fn agrees(expected: &Value, answer: &Value) -> bool {
             id && expected["name"] == call["name"] && expected["arguments"] == call["arguments"]
         });
     let same = |field: &str| expected[field] == answer[field];
-    same_calls && ["text", "reasoning", "finish", "usage", "error"].into_iter().all(same)
+    let signature =
+        expected.get("thinking_signature").is_none_or(|signature| *signature == answer["thinking_signature"]);
+    same_calls && signature && ["text", "reasoning", "finish", "usage", "error"].into_iter().all(same)
+}
+
+/// A recorded stream, and what it has to become.
+#[derive(Clone, Debug)]
+struct Case {
+    name: String,
+    adapter: String,
+    bytes: Vec<u8>,
+    expected: Value,
+}
+
+/// All cases; the part of a name before `__` is the adapter's.
+fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for entry in std::fs::read_dir(corpus()).expect("the corpus is there") {
+        let path = entry.expect("readable").path();
+        let file = path.file_name().expect("a file").to_string_lossy().into_owned();
+        let Some(name) = file.strip_suffix(".stream") else { continue };
+        let adapter = name.split_once("__").expect("a case is named after its adapter").0.to_owned();
+        let expected = std::fs::read(path.with_file_name(format!("{name}.expected.json"))).expect("readable");
+        let expected = serde_json::from_slice(&expected).expect("JSON");
+        cases.push(Case { name: name.to_owned(), adapter, bytes: std::fs::read(&path).expect("readable"), expected });
+    }
+    cases
+}
+
+impl Case {
+    fn check(&self, answer: AssistantAnswer, how: &str) {
+        let answer = serde_json::to_value(CaseAnswer::from(answer)).expect("JSON");
+        let (name, expected) = (&self.name, &self.expected);
+        assert!(agrees(expected, &answer), "{name}, {how}:\n{answer:#}\ninstead of\n{expected:#}");
+    }
 }
 
 #[tokio::test]
 async fn recorded_streams_give_the_expected_answers_however_they_are_cut() {
     let mut count = 0;
-    for entry in std::fs::read_dir(corpus()).expect("the corpus is there") {
-        let path = entry.expect("readable").path();
-        let name = path.file_name().expect("a file").to_string_lossy().into_owned();
-        let Some(case) = name.strip_suffix(".stream") else { continue };
-        // DeepSeek speaks the same protocol.
-        if !["openai__", "deepseek__"].iter().any(|vendor| case.starts_with(vendor)) {
-            continue;
-        }
+    for case in cases() {
         count += 1;
-        let bytes = std::fs::read(&path).expect("readable");
-        let expected = std::fs::read(path.with_file_name(format!("{case}.expected.json"))).expect("readable");
-        let expected: Value = serde_json::from_slice(&expected).expect("JSON");
-        for chunk in std::iter::once(0).chain(1..=bytes.len()) {
-            let answer = try_adapter(&Native, "openai", &bytes, chunk).await.expect("the adapter works");
-            let answer = serde_json::to_value(CaseAnswer::from(answer)).expect("JSON");
-            assert!(
-                agrees(&expected, &answer),
-                "{case}, {chunk} bytes at a time:\n{answer:#}\ninstead of\n{expected:#}"
-            );
+        for chunk in std::iter::once(0).chain(1..=case.bytes.len()) {
+            let answer = try_adapter(&Native, &case.adapter, &case.bytes, chunk).await.expect("the adapter works");
+            case.check(answer, &format!("{chunk} bytes at a time"));
+        }
+        // What DeepSeek's own adapter reads, the one for everything compatible has to read as well.
+        if case.adapter == "deepseek" {
+            let answer = try_adapter(&Native, "openai", &case.bytes, 7).await.expect("the adapter works");
+            case.check(answer, "by `openai`");
         }
     }
-    assert!(count >= 8, "only {count} cases found");
+    assert!(count >= 10, "only {count} cases found");
+}
+
+/// Puts the answer together from a stream that is cut at these places.
+async fn answer(case: &Case, cuts: &[usize]) -> AssistantAnswer {
+    let framing = Native.descriptor(&case.adapter).expect("known").framing;
+    let mut session = Native.open(&case.adapter).await.expect("known");
+    let mut assembler = Assembler::new(AnswerLimits::default());
+    let mut framer = Framer::new(framing, EVENT_LIMIT);
+    let mut start = 0;
+    for end in cuts.iter().copied().chain([case.bytes.len()]) {
+        let mut events = Vec::new();
+        framer.push(&case.bytes[start..end], &mut events).expect("small enough");
+        for delta in session.step(events).await.expect("it works") {
+            assembler.push(delta);
+        }
+        start = end;
+    }
+    let mut events = Vec::new();
+    framer.finish(&mut events).expect("small enough");
+    for delta in session.step(events).await.expect("it works").into_iter().chain(session.end().await.expect("it works"))
+    {
+        assembler.push(delta);
+    }
+    assembler.finish()
+}
+
+#[tokio::test]
+async fn a_stream_may_be_cut_at_every_byte() {
+    for case in cases() {
+        for cut in 0..=case.bytes.len() {
+            case.check(answer(&case, &[cut]).await, &format!("cut at byte {cut}"));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn a_stream_may_be_cut_anywhere(case in prop::sample::select(cases()), places in prop::collection::vec(any::<prop::sample::Index>(), 0..12)) {
+        let mut cuts: Vec<usize> = places.iter().map(|place| place.index(case.bytes.len() + 1)).collect();
+        cuts.sort_unstable();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        case.check(runtime.block_on(answer(&case, &cuts)), &format!("cut at {cuts:?}"));
+    }
 }
 
 #[tokio::test]

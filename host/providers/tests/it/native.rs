@@ -1,6 +1,7 @@
 //! The adapters, linked natively instead of run as components.
 
 use async_trait::async_trait;
+use homeagent_adapters::Reading;
 use homeagent_providers::framing::Framer;
 use homeagent_sdk::adapter as sdk;
 use homeagent_sdk::adapter::Adapter as _;
@@ -11,18 +12,15 @@ use homeagent_types::model::{
 };
 use homeagent_types::ports::{AdapterSession, Adapters};
 use homeagent_types::{CallError, ToolCall};
-use openai::Reader;
 
-/// `openai`, `rehearsal`, and variants of them that tests need.
+/// All adapters, and variants of them that tests need.
 pub(crate) struct Native;
 
 #[async_trait]
 impl Adapters for Native {
     fn descriptor(&self, name: &str) -> Option<AdapterDescriptor> {
         match name {
-            "openai" | "broken" => Some(descriptor(openai::OpenAi::describe())),
-            "rehearsal" => Some(descriptor(rehearsal::Rehearsal::describe())),
-            "mirror" => Some(descriptor(rehearsal::Rehearsal::describe())),
+            "rehearsal" | "mirror" => Some(descriptor(rehearsal::Rehearsal::describe())),
             "query-key" => {
                 let key = KeyPlacement::Query("key".to_owned());
                 Some(AdapterDescriptor { key, ..descriptor(openai::OpenAi::describe()) })
@@ -31,21 +29,61 @@ impl Adapters for Native {
                 let key = KeyPlacement::Header("x-api-key".to_owned());
                 Some(AdapterDescriptor { key, ..descriptor(openai::OpenAi::describe()) })
             }
-            _ => None,
+            name => Some(descriptor((vendor(name)?.describe)())),
         }
     }
 
     fn names(&self) -> Vec<String> {
-        ["broken", "header-key", "openai", "query-key", "rehearsal"].map(str::to_owned).to_vec()
+        let vendors = VENDORS.iter().map(|(name, _)| *name);
+        vendors.chain(["broken", "header-key", "query-key", "rehearsal"]).map(str::to_owned).collect()
     }
 
     async fn open(&self, name: &str) -> Result<Box<dyn AdapterSession>, CallError> {
-        Ok(Box::new(Session { reader: Reader::new(), broken: name == "broken", mirror: name == "mirror" }))
+        // Every other name is that of a variant.
+        let vendor = vendor(name).unwrap_or(&OPENAI);
+        let reader = (vendor.reader)();
+        Ok(Box::new(Session { vendor, reader, broken: name == "broken", mirror: name == "mirror" }))
+    }
+}
+
+/// What an adapter exports.
+struct Vendor {
+    describe: fn() -> sdk::Descriptor,
+    build: fn(sdk::ModelRequest) -> Result<sdk::HttpRequest, String>,
+    classify: fn(sdk::HttpResponse) -> sdk::Failure,
+    reader: fn() -> Box<dyn Reading>,
+}
+
+impl Vendor {
+    const fn of<A: sdk::Adapter>(reader: fn() -> Box<dyn Reading>) -> Self {
+        Vendor { describe: A::describe, build: A::build_request, classify: A::classify_error, reader }
+    }
+}
+
+static OPENAI: Vendor = Vendor::of::<openai::OpenAi>(|| Box::new(openai::Reader::new()));
+
+/// The adapters that speak with vendors.
+static VENDORS: &[(&str, &Vendor)] = &[
+    ("anthropic", &Vendor::of::<anthropic::Anthropic>(|| Box::new(anthropic::Reader::new()))),
+    ("deepseek", &Vendor::of::<deepseek::DeepSeek>(|| Box::new(deepseek::Reader::new()))),
+    ("gemini", &Vendor::of::<gemini::Gemini>(|| Box::new(gemini::Reader::new()))),
+    ("ollama", &Vendor::of::<ollama::Ollama>(|| Box::new(ollama::Reader::new()))),
+    ("openai", &OPENAI),
+    ("openai-responses", &Vendor::of::<openai_responses::Responses>(|| Box::new(openai_responses::Reader::new()))),
+    ("qwen", &Vendor::of::<qwen::Qwen>(|| Box::new(qwen::Reader::new()))),
+    ("zhipu", &Vendor::of::<zhipu::Zhipu>(|| Box::new(zhipu::Reader::new()))),
+];
+
+fn vendor(name: &str) -> Option<&'static Vendor> {
+    match name {
+        "broken" => Some(&OPENAI),
+        name => VENDORS.iter().find(|(known, _)| *known == name).map(|(_, vendor)| *vendor),
     }
 }
 
 struct Session {
-    reader: Reader,
+    vendor: &'static Vendor,
+    reader: Box<dyn Reading>,
     /// Every step fails.
     broken: bool,
     /// Answers with the blobs it was given, and makes one.
@@ -55,7 +93,7 @@ struct Session {
 #[async_trait]
 impl AdapterSession for Session {
     async fn build_request(&mut self, request: &ModelRequest) -> Result<HttpRequest, CallError> {
-        let built = openai::build(&request_of(request)).map_err(CallError::Invalid)?;
+        let built = (self.vendor.build)(request_of(request)).map_err(CallError::Invalid)?;
         Ok(HttpRequest { method: built.method, path: built.path, headers: built.headers, body: built.body })
     }
 
@@ -64,7 +102,7 @@ impl AdapterSession for Session {
     }
 
     async fn classify_error(&mut self, response: HttpResponse) -> Result<Failure, CallError> {
-        Ok(failure(openai::OpenAi::classify_error(response_of(response))))
+        Ok(failure((self.vendor.classify)(response_of(response))))
     }
 
     async fn step(&mut self, events: Vec<StreamEvent>) -> Result<Vec<ModelDelta>, CallError> {
@@ -77,7 +115,7 @@ impl AdapterSession for Session {
     }
 
     async fn end(&mut self) -> Result<Vec<ModelDelta>, CallError> {
-        Ok(openai::OpenAi::end().into_iter().map(delta).collect())
+        Ok(self.reader.end().into_iter().map(delta).collect())
     }
 
     async fn rehearse(&mut self, request: &ModelRequest) -> Result<Vec<Rehearsed>, CallError> {

@@ -3,17 +3,17 @@
 use serde_json::Value;
 
 /// A text; `null` and anything that is none counts as absent.
-pub(crate) fn text<'a>(value: &'a Value, field: &str) -> Option<&'a str> {
+pub fn text<'a>(value: &'a Value, field: &str) -> Option<&'a str> {
     value.get(field).and_then(Value::as_str)
 }
 
 /// A text that is not empty.
-pub(crate) fn some_text<'a>(value: &'a Value, field: &str) -> Option<&'a str> {
+pub fn some_text<'a>(value: &'a Value, field: &str) -> Option<&'a str> {
     text(value, field).filter(|text| !text.is_empty())
 }
 
 /// A count, which may come as a whole number, with a fraction of zero, or as a text.
-pub(crate) fn count(value: &Value) -> Option<u64> {
+pub fn count(value: &Value) -> Option<u64> {
     match value {
         Value::Number(number) => number.as_u64().or_else(|| {
             let number = number.as_f64()?;
@@ -26,7 +26,7 @@ pub(crate) fn count(value: &Value) -> Option<u64> {
 }
 
 /// A text or a number, as text: ids and codes come as either.
-pub(crate) fn label(value: &Value) -> Option<String> {
+pub fn label(value: &Value) -> Option<String> {
     match value {
         Value::String(text) if !text.is_empty() => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),
@@ -35,7 +35,7 @@ pub(crate) fn label(value: &Value) -> Option<String> {
 }
 
 /// What there is of a list: its items, or the one thing that stands in its place.
-pub(crate) fn items(value: &Value) -> &[Value] {
+pub fn items(value: &Value) -> &[Value] {
     match value {
         Value::Null => &[],
         Value::Array(items) => items,

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// An error as a vendor tells it.
 #[derive(Debug, Default)]
-pub(crate) struct VendorError {
+pub struct VendorError {
     message: String,
     /// Code, type and status, in lower case, one after another.
     labels: String,
@@ -15,7 +15,7 @@ pub(crate) struct VendorError {
 }
 
 /// What an error comes to.
-pub(crate) enum Verdict {
+pub enum Verdict {
     /// The call failed.
     Failed(Failure),
     /// A content filter cut the answer.
@@ -23,7 +23,7 @@ pub(crate) enum Verdict {
 }
 
 /// The error in an answer or a chunk, if there is one.
-pub(crate) fn find(value: &Value) -> Option<VendorError> {
+pub fn find(value: &Value) -> Option<VendorError> {
     let error = value.get("error").filter(|error| !is_nothing(error));
     if let Some(error) = error {
         return Some(read(error, value));
@@ -52,7 +52,7 @@ pub(crate) fn find(value: &Value) -> Option<VendorError> {
 }
 
 /// Reads `value` as an error, whatever its shape: an event was called one.
-pub(crate) fn force(value: &Value) -> VendorError {
+pub fn force(value: &Value) -> VendorError {
     find(value).unwrap_or_else(|| read(value, &Value::Null))
 }
 
@@ -96,7 +96,7 @@ fn status_in(error: &Value) -> Option<u16> {
 }
 
 /// What an answer other than 2xx means.
-pub(crate) fn of_response(response: &HttpResponse) -> Failure {
+pub fn of_response(response: &HttpResponse) -> Failure {
     let body = String::from_utf8_lossy(&response.body);
     let body = body.trim();
     let value: Option<Value> = serde_json::from_str(body).ok();
@@ -184,6 +184,7 @@ const UNFUNDED: &[&str] = &[
     "not enough balance",
     "not enough credit",
     "credit balance",
+    "api usage limits",
     "payment required",
     "arrear",
     "overdue",
@@ -283,7 +284,7 @@ const BAD_REQUEST: &[&str] = &[
 ];
 
 /// What the error comes to. `status` is the answer's, where it is not 200.
-pub(crate) fn verdict(error: &VendorError, status: Option<u16>) -> Verdict {
+pub fn verdict(error: &VendorError, status: Option<u16>) -> Verdict {
     let status = status.or(error.status);
     let words = format!("{} {}", error.labels, error.message.to_lowercase());
     let says = |list: &[&str]| list.iter().any(|word| words.contains(word));
@@ -325,7 +326,7 @@ pub(crate) fn verdict(error: &VendorError, status: Option<u16>) -> Verdict {
 
 fn by_status(status: Option<u16>, overloaded: bool, bad: bool, permission: bool) -> FailureClass {
     match status {
-        Some(408) => FailureClass::Timeout,
+        Some(408 | 504) => FailureClass::Timeout,
         Some(500..=599) => FailureClass::Overloaded,
         Some(400..=499) => FailureClass::BadRequest,
         _ if overloaded => FailureClass::Overloaded,

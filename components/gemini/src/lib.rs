@@ -1,0 +1,57 @@
+//! The LLM adapter for Gemini, by the generateContent protocol.
+
+mod answer;
+mod contents;
+mod errors;
+mod model;
+mod request;
+mod signatures;
+
+use homeagent_sdk::State;
+use homeagent_sdk::adapter::{
+    Adapter, Delta, Descriptor, Failure, Features, HttpRequest, HttpResponse, KeyPlacement, ModelRequest, StreamEvent,
+};
+
+pub use self::request::build;
+
+/// The adapter.
+pub struct Gemini;
+
+/// Reads one answer.
+pub type Reader = homeagent_adapters::Reader<answer::Candidates>;
+
+/// One instance serves one model call, so there is one answer to read.
+static READER: State<Reader> = State::new(Reader::new);
+
+impl Adapter for Gemini {
+    fn describe() -> Descriptor {
+        Descriptor::new("gemini", env!("CARGO_PKG_VERSION"))
+            .summary("Gemini, by Google's own protocol, with pictures, sounds and thought signatures that are kept")
+            .base_url("https://generativelanguage.googleapis.com/v1beta")
+            .model("gemini-3.5-flash-lite")
+            .key(KeyPlacement::Header("x-goog-api-key".to_owned()))
+            .features(Features::TOOLS | Features::IMAGES | Features::AUDIO | Features::STREAMING | Features::REASONING)
+    }
+
+    fn build_request(request: ModelRequest) -> Result<HttpRequest, String> {
+        build(&request)
+    }
+
+    fn parse_response(response: HttpResponse) -> Vec<Delta> {
+        Reader::new().whole(&response)
+    }
+
+    fn classify_error(response: HttpResponse) -> Failure {
+        errors::of_response(&response)
+    }
+
+    fn step(events: Vec<StreamEvent>) -> Vec<Delta> {
+        READER.with(|reader| reader.step(&events))
+    }
+
+    fn end() -> Vec<Delta> {
+        READER.with(Reader::end)
+    }
+}
+
+homeagent_sdk::export_adapter!(Gemini);

@@ -1,0 +1,5 @@
+//! Tests of the adapter's reading and writing.
+
+mod errors;
+mod reading;
+mod writing;

@@ -1,0 +1,50 @@
+//! The chat completions protocol, which OpenAI began and most vendors speak.
+
+mod answer;
+mod messages;
+
+use homeagent_sdk::adapter::{ToolChoice, ToolSpec};
+use serde_json::{Value, json};
+
+pub use self::answer::{Completions, usage_of};
+pub use self::messages::{Style, Thoughts, write};
+
+/// The least effort that a reasoning model of OpenAI's can be told to think with. Nothing for every other model.
+///
+/// Reasoning models take no temperature.
+#[must_use]
+pub fn least_effort(model: &str) -> Option<&'static str> {
+    let begins = |names: &[&str]| names.iter().any(|name| model.starts_with(name));
+    // What is below `low` has another name in the first of its models, and the o-series has none.
+    match model.strip_prefix("gpt-5") {
+        Some(rest) if !rest.starts_with('.') => Some("minimal"),
+        None if begins(&["o1", "o3", "o4"]) => Some("low"),
+        _ if begins(&["gpt-5", "gpt-6"]) => Some("none"),
+        _ => None,
+    }
+}
+
+/// The tools as the protocol has them.
+///
+/// # Errors
+///
+/// The schema of one is not JSON.
+pub fn tools<'a>(tools: impl IntoIterator<Item = &'a ToolSpec>) -> Result<Vec<Value>, String> {
+    let one = |tool: &ToolSpec| {
+        let parameters = crate::schema::parameters(tool)?;
+        let function = json!({"name": tool.name, "description": tool.description, "parameters": parameters});
+        Ok(json!({"type": "function", "function": function}))
+    };
+    tools.into_iter().map(one).collect()
+}
+
+/// The choice of tools, where it is not the model's.
+#[must_use]
+pub fn tool_choice(choice: &ToolChoice) -> Option<Value> {
+    match choice {
+        ToolChoice::Auto => None,
+        ToolChoice::None => Some("none".into()),
+        ToolChoice::Required => Some("required".into()),
+        ToolChoice::Named(name) => Some(json!({"type": "function", "function": {"name": name}})),
+    }
+}
