@@ -23,9 +23,10 @@
 //! ```
 
 pub use crate::bindings::adapter::exports::homeagent::adapter::adapter::{
-    AssistantMessage, ContentPart, Delta, Descriptor, Failure, FailureClass, Features, FinishReason, Framing,
-    HttpRequest, HttpResponse, KeyPlacement, Media, Message, ModelRequest, Opaque, Rehearsed, StreamEvent, ToolCall,
-    ToolCallDelta, ToolChoice, ToolMessage, ToolSpec, Usage,
+    AssistantMessage, ContentPart, Delta, Descriptor, EmbeddingPurpose, EmbeddingRequest, Embeddings, Failure,
+    FailureClass, Features, FinishReason, Framing, HttpRequest, HttpResponse, KeyPlacement, Media, Message, Meta,
+    ModelInfo, ModelRequest, Opaque, Rehearsed, StreamEvent, ToolCall, ToolCallDelta, ToolChoice, ToolMessage,
+    ToolSpec, Usage,
 };
 
 use crate::bindings::adapter::exports::homeagent::adapter::adapter as generated;
@@ -63,6 +64,30 @@ pub trait Adapter {
         Vec::new()
     }
 
+    /// The HTTP request for the vendor's models. `options` are the source's.
+    fn build_models_request(options: Meta) -> Result<HttpRequest, String> {
+        let _ = options;
+        Err("this vendor lists no models".to_owned())
+    }
+
+    /// Reads the list of models.
+    fn parse_models(response: HttpResponse) -> Result<Vec<ModelInfo>, Failure> {
+        let _ = response;
+        Err(Failure::new(FailureClass::Protocol, "this vendor lists no models"))
+    }
+
+    /// The HTTP request for vectors.
+    fn build_embedding_request(request: EmbeddingRequest) -> Result<HttpRequest, String> {
+        let _ = request;
+        Err("this vendor makes no embeddings".to_owned())
+    }
+
+    /// Reads vectors: one for each text, in the order of the texts.
+    fn parse_embeddings(response: HttpResponse) -> Result<Embeddings, Failure> {
+        let _ = response;
+        Err(Failure::new(FailureClass::Protocol, "this vendor makes no embeddings"))
+    }
+
     /// The whole answer at once, for adapters that need no network.
     fn rehearse(request: ModelRequest) -> Vec<Rehearsed> {
         let _ = request;
@@ -93,6 +118,22 @@ impl<T: Adapter> generated::Guest for T {
 
     fn end() -> Vec<Delta> {
         <T as Adapter>::end()
+    }
+
+    fn build_models_request(options: Meta) -> Result<HttpRequest, String> {
+        <T as Adapter>::build_models_request(options)
+    }
+
+    fn parse_models(response: HttpResponse) -> Result<Vec<ModelInfo>, Failure> {
+        <T as Adapter>::parse_models(response)
+    }
+
+    fn build_embedding_request(request: EmbeddingRequest) -> Result<HttpRequest, String> {
+        <T as Adapter>::build_embedding_request(request)
+    }
+
+    fn parse_embeddings(response: HttpResponse) -> Result<Embeddings, Failure> {
+        <T as Adapter>::parse_embeddings(response)
     }
 
     fn rehearse(request: ModelRequest) -> Vec<Rehearsed> {
@@ -161,6 +202,11 @@ impl Descriptor {
 }
 
 impl HttpRequest {
+    /// Gets `path`, which begins with `/` and is appended to the source's base URL.
+    pub fn get(path: &str) -> Self {
+        Self { method: "GET".to_owned(), path: path.to_owned(), headers: Vec::new(), body: Vec::new() }
+    }
+
     /// Posts JSON to `path`, which begins with `/` and is appended to the source's base URL.
     pub fn post_json(path: &str, body: impl Into<Vec<u8>>) -> Self {
         Self {

@@ -190,7 +190,7 @@ impl Messages {
 struct Counts {
     fresh: u64,
     read: Option<u64>,
-    written: u64,
+    written: Option<u64>,
     output: u64,
 }
 
@@ -199,13 +199,13 @@ impl Counts {
         let field = |name: &str| usage.get(name).and_then(count);
         self.fresh = field("input_tokens").unwrap_or(self.fresh);
         self.read = field("cache_read_input_tokens").or(self.read);
-        self.written = field("cache_creation_input_tokens").unwrap_or(self.written);
+        self.written = field("cache_creation_input_tokens").filter(|tokens| *tokens > 0).or(self.written);
         self.output = field("output_tokens").unwrap_or(self.output);
     }
 
     /// The vendor leaves what is read from the cache and written to it out of the input.
     fn total(&self) -> Usage {
-        let input = self.fresh.saturating_add(self.read.unwrap_or(0)).saturating_add(self.written);
-        Usage { input, output: self.output, cached: self.read }
+        let input = self.fresh.saturating_add(self.read.unwrap_or(0)).saturating_add(self.written.unwrap_or(0));
+        Usage { input, output: self.output, cached: self.read, cache_written: self.written }
     }
 }

@@ -129,5 +129,10 @@ fn usage(usage: &Value) -> Option<Usage> {
     if input.is_none() && output.is_none() {
         return None;
     }
-    Some(Usage { input: input.unwrap_or(0), output: output.unwrap_or(0), cached: field("cachedContentTokenCount") })
+    Some(Usage {
+        input: input.unwrap_or(0),
+        output: output.unwrap_or(0),
+        cached: field("cachedContentTokenCount"),
+        cache_written: None,
+    })
 }

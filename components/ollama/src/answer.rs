@@ -72,5 +72,5 @@ fn usage(line: &Value) -> Option<Usage> {
     if input.is_none() && output.is_none() {
         return None;
     }
-    Some(Usage { input: input.unwrap_or(0), output: output.unwrap_or(0), cached: None })
+    Some(Usage { input: input.unwrap_or(0), output: output.unwrap_or(0), cached: None, cache_written: None })
 }

@@ -111,7 +111,7 @@ pub fn of_response(response: &HttpResponse) -> Failure {
             failure
         }
         Verdict::Filtered => Failure {
-            class: FailureClass::BadRequest,
+            class: FailureClass::ContentFilter,
             message: format!("a content filter refused it: {} (HTTP {})", error.message, response.status),
             retry_after_ms: None,
         },

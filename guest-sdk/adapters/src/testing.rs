@@ -37,7 +37,7 @@ pub fn text(text: &str) -> ContentPart {
 
 /// Three bytes that say they are of this type.
 pub fn media(mime: &str) -> Media {
-    Media { mime: mime.to_owned(), data: vec![1, 2, 3], url: None }
+    Media { mime: mime.to_owned(), name: None, data: vec![1, 2, 3], url: None }
 }
 
 /// A picture.
@@ -48,7 +48,7 @@ pub fn picture() -> ContentPart {
 /// A picture that the vendor has to fetch.
 pub fn distant_picture() -> ContentPart {
     let url = Some("https://example.org/tea.png".to_owned());
-    ContentPart::Image(Media { mime: "image/png".to_owned(), data: Vec::new(), url })
+    ContentPart::Image(Media { mime: "image/png".to_owned(), name: None, data: Vec::new(), url })
 }
 
 /// Rules.

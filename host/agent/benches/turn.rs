@@ -10,8 +10,8 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use homeagent_agent::{Agent, Ask, Parts, TurnEvent, prompt};
 use homeagent_journal::{EventKind, Journal, NewEvent};
 use homeagent_settings::{Bindings, Database, Secrets, Settings};
-use homeagent_types::model::{AssistantAnswer, Completion, ContentPart, FinishReason, Message, Prompt, ToolSpec};
-use homeagent_types::ports::{Models, ModelsFailure, PluginStatus, Plugins, Progress};
+use homeagent_types::model::{AssistantAnswer, Completion, ContentPart, FinishReason, Message, ToolSpec};
+use homeagent_types::ports::{LineRequest, Models, ModelsFailure, PluginStatus, Plugins, Progress};
 use homeagent_types::stage::{Patch, StageContext};
 use homeagent_types::{
     CallError, Cause, Conversation, Offers, Output, OutputDelta, Principal, Receipt, Role, ToolOutput,
@@ -33,7 +33,7 @@ struct InstantModel;
 
 #[async_trait]
 impl Models for InstantModel {
-    async fn complete(&self, _: &Prompt, _: &dyn Progress) -> Result<Completion, ModelsFailure> {
+    async fn complete(&self, _: LineRequest<'_>, _: &dyn Progress) -> Result<Completion, ModelsFailure> {
         let text = "今天晚上吃面条。".to_owned();
         let answer = AssistantAnswer { text, finish: Some(FinishReason::Stop), ..AssistantAnswer::default() };
         Ok(Completion { source: "main".to_owned(), adapter: "instant".to_owned(), model: "instant".to_owned(), answer })

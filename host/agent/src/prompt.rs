@@ -178,7 +178,7 @@ pub(crate) fn media_part(media: &Media) -> Option<ContentPart> {
         MediaSource::Url(url) => (Vec::new(), Some(url.clone())),
         MediaSource::Stored(_) => return None,
     };
-    let part = ModelMedia { mime: media.mime.clone(), data, url };
+    let part = ModelMedia { mime: media.mime.clone(), name: media.name.clone(), data, url };
     Some(match media.mime.split('/').next() {
         Some("image") => ContentPart::Image(part),
         Some("audio") => ContentPart::Audio(part),

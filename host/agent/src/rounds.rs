@@ -5,8 +5,8 @@ use std::sync::{Arc, PoisonError};
 
 use homeagent_journal::{EventKind, JournalError};
 use homeagent_types::ToolCall;
-use homeagent_types::model::{Completion, FailureClass, FinishReason, Message, Prompt, Usage};
-use homeagent_types::ports::ModelsFailure;
+use homeagent_types::model::{Completion, FailureClass, FinishReason, Message, Prompt, SourceLine, Usage};
+use homeagent_types::ports::{LineRequest, ModelsFailure};
 use homeagent_types::stage::{ModelAnswer, Stage, StageData};
 use serde_json::json;
 
@@ -304,12 +304,14 @@ impl Turn {
         let hidden = self.stages.covers_text();
         let sink = Sink::new(Arc::clone(&self.shower), hidden, self.limits.clone());
         let control = Arc::clone(&self.control);
+        let cause = self.cause();
+        let request = LineRequest { line: SourceLine::Main, prompt: &prompt, cause: &cause };
         let models = Arc::clone(&self.core.models);
         let work = async {
             tokio::select! {
                 biased;
                 () = control.cancelled() => None,
-                call = sink.ask(&*models, &prompt) => Some(call),
+                call = sink.ask(&*models, request) => Some(call),
             }
         };
         // What nobody has seen is not kept: a rewriter would have changed it.

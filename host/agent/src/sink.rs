@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use homeagent_types::Shown;
-use homeagent_types::model::{AssistantAnswer, Completion, ModelDelta, Prompt};
-use homeagent_types::ports::{Models, ModelsFailure, Progress};
+use homeagent_types::model::{AssistantAnswer, Completion, ModelDelta};
+use homeagent_types::ports::{LineRequest, Models, ModelsFailure, Progress};
 use tokio::sync::Notify;
 
 use crate::config::{Limits, prefix};
@@ -57,11 +57,11 @@ impl Sink {
     }
 
     /// Asks. Dropping the future cancels the call.
-    pub(crate) async fn ask(&self, models: &dyn Models, prompt: &Prompt) -> Call {
+    pub(crate) async fn ask(&self, models: &dyn Models, request: LineRequest<'_>) -> Call {
         let answer = tokio::select! {
             biased;
             () = self.overgrown.notified() => None,
-            answer = models.complete(prompt, self) => Some(answer),
+            answer = models.complete(request, self) => Some(answer),
         };
         match answer {
             None => Call::Overgrown(self.partial().overgrown.unwrap_or(LONG_TEXT)),

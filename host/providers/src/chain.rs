@@ -16,7 +16,7 @@ use homeagent_settings::{Secret, Secrets, Settings, SourceLine, SourceRecord, So
 use homeagent_types::model::{
     AssistantAnswer, Completion, Failure, FailureClass, Message, ModelDelta, ModelRequest, Prompt,
 };
-use homeagent_types::ports::{Adapters, Models, ModelsFailure, Progress};
+use homeagent_types::ports::{Adapters, LineRequest, Models, ModelsFailure, Progress};
 use tokio::sync::broadcast;
 use tokio::time::Instant;
 use tracing::Instrument as _;
@@ -320,8 +320,8 @@ impl Providers {
 
 #[async_trait]
 impl Models for Providers {
-    async fn complete(&self, prompt: &Prompt, pieces: &dyn Progress) -> Result<Completion, ModelsFailure> {
-        self.complete_line(SourceLine::Main, prompt, pieces).await
+    async fn complete(&self, request: LineRequest<'_>, pieces: &dyn Progress) -> Result<Completion, ModelsFailure> {
+        self.complete_line(request.line, request.prompt, pieces).await
     }
 }
 
@@ -338,6 +338,7 @@ fn may_pass(class: FailureClass) -> bool {
         | FailureClass::Permission
         | FailureClass::Unfunded => true,
         FailureClass::BadRequest
+        | FailureClass::ContentFilter
         | FailureClass::ContextOverflow
         | FailureClass::Timeout
         | FailureClass::Protocol => false,

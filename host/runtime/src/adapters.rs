@@ -5,11 +5,12 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use homeagent_types::CallError;
 use homeagent_types::model::{
-    AdapterDescriptor, Failure, HttpRequest, HttpResponse, ModelDelta, ModelRequest, Rehearsed, StreamEvent,
+    AdapterDescriptor, EmbeddingRequest, Embeddings, Failure, HttpRequest, HttpResponse, ModelDelta, ModelInfo,
+    ModelRequest, Rehearsed, StreamEvent,
 };
 use homeagent_types::ports::{AdapterSession, Adapters, PluginStatus};
+use homeagent_types::{CallError, Meta};
 use tokio::runtime::Handle;
 use tokio_util::task::AbortOnDropHandle;
 use wasmtime::Store;
@@ -267,6 +268,32 @@ impl AdapterSession for Session {
     async fn end(&mut self) -> Result<Vec<ModelDelta>, CallError> {
         let deltas = step!(self, "end", |guest, store| guest.call_end(store));
         Ok(deltas.into_iter().map(Into::into).collect())
+    }
+
+    async fn build_models_request(&mut self, options: &Meta) -> Result<HttpRequest, CallError> {
+        let options = options.clone();
+        let built =
+            step!(self, "build-models-request", |guest, store| guest.call_build_models_request(store, &options));
+        built.map(Into::into).map_err(CallError::Invalid)
+    }
+
+    async fn parse_models(&mut self, response: HttpResponse) -> Result<Result<Vec<ModelInfo>, Failure>, CallError> {
+        let response = response.into();
+        let models = step!(self, "parse-models", |guest, store| guest.call_parse_models(store, &response));
+        Ok(models.map(|models| models.into_iter().map(Into::into).collect()).map_err(Into::into))
+    }
+
+    async fn build_embedding_request(&mut self, request: &EmbeddingRequest) -> Result<HttpRequest, CallError> {
+        let request = convert::adapter::embedding_request(request);
+        let built =
+            step!(self, "build-embedding-request", |guest, store| guest.call_build_embedding_request(store, &request));
+        built.map(Into::into).map_err(CallError::Invalid)
+    }
+
+    async fn parse_embeddings(&mut self, response: HttpResponse) -> Result<Result<Embeddings, Failure>, CallError> {
+        let response = response.into();
+        let vectors = step!(self, "parse-embeddings", |guest, store| guest.call_parse_embeddings(store, &response));
+        Ok(vectors.map(Into::into).map_err(Into::into))
     }
 
     async fn rehearse(&mut self, request: &ModelRequest) -> Result<Vec<Rehearsed>, CallError> {

@@ -20,6 +20,7 @@ mod spending;
 pub use bindings::{Binding, BindingError, Bindings, ROLES};
 pub use database::{Database, DatabaseError};
 pub use grants::{Decision, Given, Grants};
+pub use homeagent_types::model::SourceLine;
 pub use plugin_data::{
     Change, FinishedFiring, KeyError, KeyValues, MOST_KEYS, MOST_LISTED, PluginData, TimerError, TimerRow, TimerStore,
     Times,
@@ -29,5 +30,5 @@ pub use registry::{
     core_declarations, is_base_url, nearest, plugin_prefix,
 };
 pub use secrets::{Secret, Secrets, SecretsError};
-pub use sources::{SourceError, SourceLine, SourceRecord, Sources};
+pub use sources::{SourceError, SourceRecord, Sources};
 pub use spending::Spending;

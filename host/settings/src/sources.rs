@@ -8,6 +8,8 @@ use rusqlite::{Connection, Row, params};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use homeagent_types::model::SourceLine;
+
 use crate::database::{Database, DatabaseError};
 
 const MIGRATIONS: &[&str] = &["CREATE TABLE sources (
@@ -24,39 +26,6 @@ const MIGRATIONS: &[&str] = &["CREATE TABLE sources (
 
 /// What no source can be called: its address in the API is another's.
 const RESERVED: &str = "offers";
-
-/// What a source is asked for. Each line has an order of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum SourceLine {
-    /// The agent's own turns.
-    Main,
-    /// Work beside them: summaries, distillation.
-    Auxiliary,
-    /// Vectors.
-    Embedding,
-}
-
-impl SourceLine {
-    /// All lines.
-    pub const ALL: [Self; 3] = [Self::Main, Self::Auxiliary, Self::Embedding];
-
-    /// The line's name, as it is stored and shown.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Main => "main",
-            Self::Auxiliary => "auxiliary",
-            Self::Embedding => "embedding",
-        }
-    }
-
-    /// The line of that name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|line| line.as_str() == name)
-    }
-}
 
 /// A configured endpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -15,6 +15,7 @@ pub mod principal;
 pub mod process;
 pub mod route;
 pub mod stage;
+pub mod tokens;
 pub mod tool;
 pub mod trial;
 

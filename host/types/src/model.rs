@@ -66,6 +66,9 @@ impl AdapterDescriptor {
 pub struct ModelMedia {
     /// The media type.
     pub mime: String,
+    /// The name of the file, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// The bytes; empty where `url` is given.
     pub data: Vec<u8>,
     /// An address the vendor can fetch.
@@ -250,6 +253,8 @@ pub enum FailureClass {
     BadRequest,
     /// The prompt is too long for the model.
     ContextOverflow,
+    /// A filter of the vendor's refused the prompt.
+    ContentFilter,
     /// It took too long.
     Timeout,
     /// The connection failed.
@@ -262,7 +267,7 @@ pub enum FailureClass {
 
 impl FailureClass {
     /// Every class.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Auth,
         Self::Permission,
         Self::Unfunded,
@@ -270,6 +275,7 @@ impl FailureClass {
         Self::Overloaded,
         Self::BadRequest,
         Self::ContextOverflow,
+        Self::ContentFilter,
         Self::Timeout,
         Self::Network,
         Self::StreamEndedEarly,
@@ -286,6 +292,7 @@ impl FailureClass {
             FailureClass::Overloaded => "overloaded",
             FailureClass::BadRequest => "bad-request",
             FailureClass::ContextOverflow => "context-overflow",
+            FailureClass::ContentFilter => "content-filter",
             FailureClass::Timeout => "timeout",
             FailureClass::Network => "network",
             FailureClass::StreamEndedEarly => "stream-ended-early",
@@ -328,6 +335,9 @@ pub struct Usage {
     /// Tokens of the prompt that the vendor had cached, where it tells.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cached: Option<u64>,
+    /// Tokens of the prompt that the vendor put into its cache, where it tells. They count as input, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_written: Option<u64>,
 }
 
 impl std::ops::AddAssign for Usage {
@@ -335,10 +345,12 @@ impl std::ops::AddAssign for Usage {
         // What vendors count is theirs; a wrong count must not end a turn.
         self.input = self.input.saturating_add(more.input);
         self.output = self.output.saturating_add(more.output);
-        self.cached = match (self.cached, more.cached) {
+        let both = |before: Option<u64>, more: Option<u64>| match (before, more) {
             (None, None) => None,
             (before, more) => Some(before.unwrap_or(0).saturating_add(more.unwrap_or(0))),
         };
+        self.cached = both(self.cached, more.cached);
+        self.cache_written = both(self.cache_written, more.cache_written);
     }
 }
 
@@ -381,6 +393,89 @@ pub enum ModelDelta {
     Opaque(Opaque),
     /// It failed.
     Error(Failure),
+}
+
+/// What a source is asked for. Each line has an order of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SourceLine {
+    /// The agent's own turns.
+    Main,
+    /// Work beside them: summaries, distillation.
+    Auxiliary,
+    /// Vectors.
+    Embedding,
+}
+
+impl SourceLine {
+    /// All lines.
+    pub const ALL: [Self; 3] = [Self::Main, Self::Auxiliary, Self::Embedding];
+
+    /// The line's name, as it is stored and shown.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Main => "main",
+            Self::Auxiliary => "auxiliary",
+            Self::Embedding => "embedding",
+        }
+    }
+
+    /// The line of that name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|line| line.as_str() == name)
+    }
+}
+
+/// A model that a vendor offers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ModelInfo {
+    /// As a source names it.
+    pub id: String,
+    /// The vendor's name for people.
+    pub display_name: Option<String>,
+    /// Tokens of prompt and answer together.
+    pub context_window: Option<u32>,
+    /// Tokens of the longest answer.
+    pub max_output: Option<u32>,
+    /// Additions by name.
+    #[schema(value_type = Vec<(String, String)>)]
+    pub meta: Meta,
+}
+
+/// What a text is embedded for; some models make another vector for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EmbeddingPurpose {
+    /// It is kept, to be found.
+    Document,
+    /// Others are looked for by it.
+    Query,
+}
+
+/// What an adapter turns into a request for vectors.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EmbeddingRequest {
+    /// The vendor's name of the model.
+    pub model: String,
+    /// The texts.
+    pub texts: Vec<String>,
+    /// What they are embedded for.
+    pub purpose: EmbeddingPurpose,
+    /// The length of the vectors, where the model lets one choose.
+    pub dimensions: Option<u32>,
+    /// The source's options.
+    pub options: Meta,
+}
+
+/// Vectors.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Embeddings {
+    /// One for each text, in the order of the texts.
+    pub vectors: Vec<Vec<f32>>,
+    /// What it cost, where the vendor tells.
+    pub usage: Option<Usage>,
 }
 
 /// A piece of an answer made without a vendor.

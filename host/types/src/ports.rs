@@ -9,13 +9,13 @@ use async_trait::async_trait;
 use utoipa::ToSchema;
 
 use crate::model::{
-    AdapterDescriptor, Completion, Failure, HttpRequest, HttpResponse, ModelDelta, ModelRequest, Prompt, Rehearsed,
-    StreamEvent,
+    AdapterDescriptor, Completion, EmbeddingRequest, Embeddings, Failure, HttpRequest, HttpResponse, ModelDelta,
+    ModelInfo, ModelRequest, Prompt, Rehearsed, SourceLine, StreamEvent,
 };
 use crate::stage::{Patch, StageContext};
 use crate::{
-    Accepted, CallError, Cause, Errand, Offers, Output, OutputDelta, Principal, Receipt, Recording, Role, RouteRequest,
-    RouteResponse, Submission, ToolOutput,
+    Accepted, CallError, Cause, Errand, Meta, Offers, Output, OutputDelta, Principal, Receipt, Recording, Role,
+    RouteRequest, RouteResponse, Submission, ToolOutput,
 };
 
 /// The live plugins, as the agent sees them. Implemented by the runtime.
@@ -76,13 +76,25 @@ pub trait Mind: Send + Sync {
     async fn call_tool(&self, caller: &str, name: &str, args: String, cause: Cause) -> Result<ToolOutput, CallError>;
 }
 
+/// What is asked of the sources, and for whom. There is no other way to a model: turns of all kinds, plugins and the
+/// memory's work alike come through it.
+#[derive(Clone, Copy, Debug)]
+pub struct LineRequest<'a> {
+    /// The sources that are asked.
+    pub line: SourceLine,
+    /// What they are asked.
+    pub prompt: &'a Prompt,
+    /// For whom: the turn, conversation and principal it is for, and the plugins it came through.
+    pub cause: &'a Cause,
+}
+
 /// A model, whatever source serves it. Implemented by the providers.
 #[async_trait]
 pub trait Models: Send + Sync {
-    /// Asks the main line. Pieces go to `pieces` as they arrive; when a source fails after it has shown some,
+    /// Asks a line. Pieces go to `pieces` as they arrive; when a source fails after it has shown some,
     /// [`Progress::restart`] is called before the next source begins. Dropping the future cancels the call down to its
     /// socket.
-    async fn complete(&self, prompt: &Prompt, pieces: &dyn Progress) -> Result<Completion, ModelsFailure>;
+    async fn complete(&self, request: LineRequest<'_>, pieces: &dyn Progress) -> Result<Completion, ModelsFailure>;
 }
 
 /// Receives the pieces of an answer while it is written.
@@ -136,6 +148,18 @@ pub trait AdapterSession: Send {
 
     /// The stream has ended.
     async fn end(&mut self) -> Result<Vec<ModelDelta>, CallError>;
+
+    /// The request for the vendor's models; `invalid` where it lists none.
+    async fn build_models_request(&mut self, options: &Meta) -> Result<HttpRequest, CallError>;
+
+    /// Reads the list of models.
+    async fn parse_models(&mut self, response: HttpResponse) -> Result<Result<Vec<ModelInfo>, Failure>, CallError>;
+
+    /// The request for vectors; `invalid` where there is none.
+    async fn build_embedding_request(&mut self, request: &EmbeddingRequest) -> Result<HttpRequest, CallError>;
+
+    /// Reads vectors.
+    async fn parse_embeddings(&mut self, response: HttpResponse) -> Result<Result<Embeddings, Failure>, CallError>;
 
     /// The whole answer of an offline adapter.
     async fn rehearse(&mut self, request: &ModelRequest) -> Result<Vec<Rehearsed>, CallError>;
@@ -253,7 +277,7 @@ pub trait Listeners: Send + Sync {
         &self,
         listener: &str,
         attested: Option<Principal>,
-        meta: crate::Meta,
+        meta: Meta,
     ) -> Result<Box<dyn Connection>, CallError>;
 }
 

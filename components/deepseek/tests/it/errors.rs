@@ -16,7 +16,7 @@ fn each_error_is_told_apart() {
             "invalid_request_error",
             Class::BadRequest,
         ),
-        (400, "Content Exists Risk", "invalid_request_error", Class::BadRequest),
+        (400, "Content Exists Risk", "invalid_request_error", Class::ContentFilter),
         (
             400,
             "This model's maximum context length is 1048576 tokens. However, you requested 1100000 tokens",

@@ -94,7 +94,7 @@ fn each_vendors_errors_are_told_apart() {
             Class::ContextOverflow,
         ),
         (413, "", Class::ContextOverflow),
-        (400, r#"{"error":{"message":"Content Exists Risk","type":"invalid_request_error"}}"#, Class::BadRequest),
+        (400, r#"{"error":{"message":"Content Exists Risk","type":"invalid_request_error"}}"#, Class::ContentFilter),
         (408, "", Class::Timeout),
         (500, r#"{"error":"internal"}"#, Class::Overloaded),
         (503, "upstream connect error", Class::Overloaded),

@@ -26,7 +26,7 @@ fn text(text: &str) -> ContentPart {
 }
 
 fn picture() -> ContentPart {
-    ContentPart::Image(Media { mime: "image/png".to_owned(), data: vec![1, 2, 3], url: None })
+    ContentPart::Image(Media { mime: "image/png".to_owned(), name: None, data: vec![1, 2, 3], url: None })
 }
 
 fn assistant(reasoning: &str, arguments: &str) -> Message {

@@ -12,7 +12,7 @@ fn each_error_is_told_apart() {
         (404, "ModelNotFound", "Model not exist.", Class::BadRequest),
         (400, "InvalidParameter", "url error, please check url!", Class::BadRequest),
         (400, "InvalidParameter", "Range of input length should be [1, 129024]", Class::ContextOverflow),
-        (400, "DataInspectionFailed", "Input data may contain inappropriate content.", Class::BadRequest),
+        (400, "DataInspectionFailed", "Input data may contain inappropriate content.", Class::ContentFilter),
         (429, "Throttling.RateQuota", "Requests rate limit exceeded, please try again later.", Class::RateLimited),
         (
             429,

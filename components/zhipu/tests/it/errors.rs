@@ -12,7 +12,7 @@ fn each_error_is_told_apart() {
         (429, "1302", "您当前使用该 API 的并发数过高，请降低并发", Class::RateLimited),
         (429, "1305", "当前 API 请求过多，请稍后重试", Class::RateLimited),
         (400, "1261", "Prompt 超长", Class::ContextOverflow),
-        (400, "1301", "系统检测到输入或生成内容可能包含不安全或敏感内容", Class::BadRequest),
+        (400, "1301", "系统检测到输入或生成内容可能包含不安全或敏感内容", Class::ContentFilter),
         (400, "1211", "模型不存在，请检查模型代码", Class::BadRequest),
         (403, "1220", "您无权访问该 API，没有权限", Class::Permission),
         (500, "1230", "API 调用流程出错", Class::Overloaded),

@@ -160,5 +160,5 @@ pub fn usage_of(usage: &Value) -> Option<Usage> {
     let cached = detail("prompt_tokens_details", "cached_tokens")
         .or_else(|| detail("input_tokens_details", "cached_tokens"))
         .or_else(|| field(&["prompt_cache_hit_tokens", "cached_tokens"]));
-    Some(Usage { input, output, cached })
+    Some(Usage { input, output, cached, cache_written: None })
 }

@@ -59,7 +59,7 @@ async fn those_who_wait_see_the_answer_grow_and_get_the_result() {
             finish: "stop".to_owned(),
             source: Some("main".to_owned()),
             model: Some("fake-1".to_owned()),
-            usage: Usage { input: 10, output: 2, cached: None },
+            usage: Usage { input: 10, output: 2, cached: None, cache_written: None },
             session: result.session.clone(),
             run: result.run.clone(),
             ..TurnResult::default()

@@ -15,8 +15,8 @@ use homeagent_agent::{
 };
 use homeagent_gateway::{Change, Keeper, Live, LoggedProblem, Monitor, Turns};
 use homeagent_types::model::{
-    AdapterDescriptor, Failure, FinishReason, Framing, HttpRequest, HttpResponse, KeyPlacement, ModelDelta,
-    ModelRequest, Rehearsed, StreamEvent, ToolCallDelta, Usage,
+    AdapterDescriptor, EmbeddingRequest, Embeddings, Failure, FinishReason, Framing, HttpRequest, HttpResponse,
+    KeyPlacement, ModelDelta, ModelInfo, ModelRequest, Rehearsed, StreamEvent, ToolCallDelta, Usage,
 };
 use homeagent_types::ports::{
     AdapterSession, Adapters, CapabilityStatus, Connection, Frame, Haste, Listeners, OwnAddress, PluginAdmin,
@@ -160,7 +160,7 @@ impl Turns for FakeTurns {
             turns: self.asked.lock().unwrap().len() as u64,
             source: None,
             model: None,
-            usage: Usage { input: 1200, output: 80, cached: None },
+            usage: Usage { input: 1200, output: 80, cached: None, cache_written: None },
         }
     }
 
@@ -469,6 +469,22 @@ impl AdapterSession for Parrot {
             arguments: "{\"a\":1.000000000000000000001}".into(),
         };
         Ok(vec![ModelDelta::ToolCall(call), ModelDelta::Finish(FinishReason::ToolCalls)])
+    }
+
+    async fn build_models_request(&mut self, _: &Meta) -> Result<HttpRequest, CallError> {
+        Err(CallError::Invalid("a parrot lists no models".into()))
+    }
+
+    async fn parse_models(&mut self, _: HttpResponse) -> Result<Result<Vec<ModelInfo>, Failure>, CallError> {
+        Ok(Ok(Vec::new()))
+    }
+
+    async fn build_embedding_request(&mut self, _: &EmbeddingRequest) -> Result<HttpRequest, CallError> {
+        Err(CallError::Invalid("a parrot has no vectors".into()))
+    }
+
+    async fn parse_embeddings(&mut self, _: HttpResponse) -> Result<Result<Embeddings, Failure>, CallError> {
+        Ok(Ok(Embeddings { vectors: Vec::new(), usage: None }))
     }
 
     async fn rehearse(&mut self, _: &ModelRequest) -> Result<Vec<Rehearsed>, CallError> {

@@ -77,6 +77,7 @@ fn reason(failure: &Failure) -> String {
         FailureClass::RateLimited => "gets too many requests",
         FailureClass::Overloaded => "has trouble",
         FailureClass::BadRequest => "refused the request",
+        FailureClass::ContentFilter => "does not answer this: its filter refused it",
         FailureClass::ContextOverflow => "can't take a conversation this long",
         FailureClass::Timeout => "took too long",
         FailureClass::Network => "could not be reached",

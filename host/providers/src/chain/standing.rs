@@ -145,7 +145,7 @@ impl Standings {
         let back_off = policy.back_off.saturating_mul(1 << before.min(16)).min(policy.longest_back_off);
         let asked = failure.retry_after_ms.map(|ms| Duration::from_millis(ms).min(LONGEST_RETRY_AFTER));
         let (standing, pause) = match failure.class {
-            Class::BadRequest | Class::ContextOverflow => return,
+            Class::BadRequest | Class::ContentFilter | Class::ContextOverflow => return,
             Class::Auth | Class::Permission => (SourceStanding::Disabled, None),
             Class::Unfunded => (SourceStanding::Unfunded, Some(policy.probe)),
             Class::RateLimited | Class::Overloaded => (SourceStanding::CoolingDown, Some(asked.unwrap_or(back_off))),

@@ -102,12 +102,12 @@ fn pieces_of_calls_find_each_other() {
 fn a_stream_that_breaks_keeps_what_came() {
     let mut assembler = Assembler::new(AnswerLimits::default());
     assembler.push(ModelDelta::Text("一半".to_owned()));
-    assembler.push(ModelDelta::Usage(Usage { input: 1, output: 1, cached: None }));
-    assembler.push(ModelDelta::Usage(Usage { input: 1, output: 2, cached: Some(1) }));
+    assembler.push(ModelDelta::Usage(Usage { input: 1, output: 1, cached: None, cache_written: None }));
+    assembler.push(ModelDelta::Usage(Usage { input: 1, output: 2, cached: Some(1), cache_written: None }));
     let answer = assembler.finish();
     assert_eq!(answer.text, "一半");
     assert_eq!(answer.finish, None);
-    assert_eq!(answer.usage, Some(Usage { input: 1, output: 2, cached: Some(1) }));
+    assert_eq!(answer.usage, Some(Usage { input: 1, output: 2, cached: Some(1), cache_written: None }));
     assert_eq!(answer.error.map(|failure| failure.class), Some(FailureClass::StreamEndedEarly));
 }
 

@@ -6,12 +6,12 @@ use homeagent_providers::framing::Framer;
 use homeagent_sdk::adapter as sdk;
 use homeagent_sdk::adapter::Adapter as _;
 use homeagent_types::model::{
-    AdapterDescriptor, ContentPart, Failure, FailureClass, FinishReason, Framing, HttpRequest, HttpResponse,
-    KeyPlacement, Message, ModelDelta, ModelMedia, ModelRequest, Opaque, Rehearsed, StreamEvent, ToolCallDelta,
-    ToolChoice, Usage,
+    AdapterDescriptor, ContentPart, EmbeddingPurpose, EmbeddingRequest, Embeddings, Failure, FailureClass,
+    FinishReason, Framing, HttpRequest, HttpResponse, KeyPlacement, Message, ModelDelta, ModelInfo, ModelMedia,
+    ModelRequest, Opaque, Rehearsed, StreamEvent, ToolCallDelta, ToolChoice, Usage,
 };
 use homeagent_types::ports::{AdapterSession, Adapters};
-use homeagent_types::{CallError, ToolCall};
+use homeagent_types::{CallError, Meta, ToolCall};
 
 /// All adapters, and variants of them that tests need.
 pub(crate) struct Native;
@@ -51,12 +51,25 @@ struct Vendor {
     describe: fn() -> sdk::Descriptor,
     build: fn(sdk::ModelRequest) -> Result<sdk::HttpRequest, String>,
     classify: fn(sdk::HttpResponse) -> sdk::Failure,
+    models: fn(sdk::Meta) -> Result<sdk::HttpRequest, String>,
+    parse_models: fn(sdk::HttpResponse) -> Result<Vec<sdk::ModelInfo>, sdk::Failure>,
+    embed: fn(sdk::EmbeddingRequest) -> Result<sdk::HttpRequest, String>,
+    parse_embeddings: fn(sdk::HttpResponse) -> Result<sdk::Embeddings, sdk::Failure>,
     reader: fn() -> Box<dyn Reading>,
 }
 
 impl Vendor {
     const fn of<A: sdk::Adapter>(reader: fn() -> Box<dyn Reading>) -> Self {
-        Vendor { describe: A::describe, build: A::build_request, classify: A::classify_error, reader }
+        Vendor {
+            describe: A::describe,
+            build: A::build_request,
+            classify: A::classify_error,
+            models: A::build_models_request,
+            parse_models: A::parse_models,
+            embed: A::build_embedding_request,
+            parse_embeddings: A::parse_embeddings,
+            reader,
+        }
     }
 }
 
@@ -93,8 +106,7 @@ struct Session {
 #[async_trait]
 impl AdapterSession for Session {
     async fn build_request(&mut self, request: &ModelRequest) -> Result<HttpRequest, CallError> {
-        let built = (self.vendor.build)(request_of(request)).map_err(CallError::Invalid)?;
-        Ok(HttpRequest { method: built.method, path: built.path, headers: built.headers, body: built.body })
+        (self.vendor.build)(request_of(request)).map(built).map_err(CallError::Invalid)
     }
 
     async fn parse_response(&mut self, response: HttpResponse) -> Result<Vec<ModelDelta>, CallError> {
@@ -116,6 +128,39 @@ impl AdapterSession for Session {
 
     async fn end(&mut self) -> Result<Vec<ModelDelta>, CallError> {
         Ok(self.reader.end().into_iter().map(delta).collect())
+    }
+
+    async fn build_models_request(&mut self, options: &Meta) -> Result<HttpRequest, CallError> {
+        (self.vendor.models)(options.clone()).map(built).map_err(CallError::Invalid)
+    }
+
+    async fn parse_models(&mut self, response: HttpResponse) -> Result<Result<Vec<ModelInfo>, Failure>, CallError> {
+        let info = |info: sdk::ModelInfo| {
+            let sdk::ModelInfo { id, display_name, context_window, max_output, meta } = info;
+            ModelInfo { id, display_name, context_window, max_output, meta }
+        };
+        let models = (self.vendor.parse_models)(response_of(response));
+        Ok(models.map(|models| models.into_iter().map(info).collect()).map_err(failure))
+    }
+
+    async fn build_embedding_request(&mut self, request: &EmbeddingRequest) -> Result<HttpRequest, CallError> {
+        let request = sdk::EmbeddingRequest {
+            model: request.model.clone(),
+            texts: request.texts.clone(),
+            purpose: match request.purpose {
+                EmbeddingPurpose::Document => sdk::EmbeddingPurpose::Document,
+                EmbeddingPurpose::Query => sdk::EmbeddingPurpose::Query,
+            },
+            dimensions: request.dimensions,
+            options: request.options.clone(),
+        };
+        (self.vendor.embed)(request).map(built).map_err(CallError::Invalid)
+    }
+
+    async fn parse_embeddings(&mut self, response: HttpResponse) -> Result<Result<Embeddings, Failure>, CallError> {
+        let vectors = (self.vendor.parse_embeddings)(response_of(response));
+        let embeddings = |read: sdk::Embeddings| Embeddings { vectors: read.vectors, usage: read.usage.map(usage) };
+        Ok(vectors.map(embeddings).map_err(failure))
     }
 
     async fn rehearse(&mut self, request: &ModelRequest) -> Result<Vec<Rehearsed>, CallError> {
@@ -217,14 +262,27 @@ fn message(message: &Message) -> sdk::Message {
 }
 
 fn part(part: &ContentPart) -> sdk::ContentPart {
-    let media =
-        |media: &ModelMedia| sdk::Media { mime: media.mime.clone(), data: media.data.clone(), url: media.url.clone() };
+    let media = |media: &ModelMedia| sdk::Media {
+        mime: media.mime.clone(),
+        name: media.name.clone(),
+        data: media.data.clone(),
+        url: media.url.clone(),
+    };
     match part {
         ContentPart::Text(text) => sdk::ContentPart::Text(text.clone()),
         ContentPart::Image(image) => sdk::ContentPart::Image(media(image)),
         ContentPart::Audio(audio) => sdk::ContentPart::Audio(media(audio)),
         ContentPart::Other(other) => sdk::ContentPart::Other(media(other)),
     }
+}
+
+fn built(built: sdk::HttpRequest) -> HttpRequest {
+    HttpRequest { method: built.method, path: built.path, headers: built.headers, body: built.body }
+}
+
+fn usage(usage: sdk::Usage) -> Usage {
+    let sdk::Usage { input, output, cached, cache_written } = usage;
+    Usage { input, output, cached, cache_written }
 }
 
 fn response_of(response: HttpResponse) -> sdk::HttpResponse {
@@ -241,9 +299,7 @@ fn delta(delta: sdk::Delta) -> ModelDelta {
             name: call.name,
             arguments: call.arguments,
         }),
-        sdk::Delta::Usage(usage) => {
-            ModelDelta::Usage(Usage { input: usage.input, output: usage.output, cached: usage.cached })
-        }
+        sdk::Delta::Usage(usage) => ModelDelta::Usage(self::usage(usage)),
         sdk::Delta::Finish(reason) => ModelDelta::Finish(match reason {
             sdk::FinishReason::Stop => FinishReason::Stop,
             sdk::FinishReason::ToolCalls => FinishReason::ToolCalls,
@@ -272,6 +328,7 @@ fn failure(failure: sdk::Failure) -> Failure {
         sdk::FailureClass::Overloaded => FailureClass::Overloaded,
         sdk::FailureClass::BadRequest => FailureClass::BadRequest,
         sdk::FailureClass::ContextOverflow => FailureClass::ContextOverflow,
+        sdk::FailureClass::ContentFilter => FailureClass::ContentFilter,
         sdk::FailureClass::Timeout => FailureClass::Timeout,
         sdk::FailureClass::Network => FailureClass::Network,
         sdk::FailureClass::StreamEndedEarly => FailureClass::StreamEndedEarly,

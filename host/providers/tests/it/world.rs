@@ -7,7 +7,8 @@ use std::time::Duration;
 use homeagent_providers::{Policy, Providers, SourceStanding};
 use homeagent_settings::{Database, Secrets, Settings, SourceLine, SourceRecord, Sources};
 use homeagent_types::model::{Completion, FailureClass, Message, ModelDelta, Prompt};
-use homeagent_types::ports::{Models, ModelsFailure, Progress};
+use homeagent_types::ports::{LineRequest, Models, ModelsFailure, Progress};
+use homeagent_types::{Audience, Cause, Conversation, Peer, Principal, Role};
 use tempfile::TempDir;
 
 use crate::native::Native;
@@ -74,7 +75,9 @@ impl World {
 
     pub(crate) async fn ask_for(&self, messages: Vec<Message>) -> Result<Completion, ModelsFailure> {
         let prompt = Prompt { messages, ..Prompt::default() };
-        let result = self.providers.complete(&prompt, &self.watcher).await;
+        let cause = cause();
+        let request = LineRequest { line: SourceLine::Main, prompt: &prompt, cause: &cause };
+        let result = self.providers.complete(request, &self.watcher).await;
         let everything = format!("{result:?} {:?}", self.providers.states());
         assert!(!everything.contains("geheim"), "the key is in {everything}");
         assert!(crate::log::leaks().is_empty(), "the key is in the log: {:?}", crate::log::leaks());
@@ -90,6 +93,26 @@ impl World {
     pub(crate) fn standing(&self, name: &str) -> SourceStanding {
         let states = self.providers.states();
         states.iter().find(|state| state.name == name).expect("the source is there").standing
+    }
+}
+
+/// A turn of the owner's.
+pub(crate) fn cause() -> Cause {
+    let principal = Principal {
+        namespace: "cli".to_owned(),
+        user: "owner".to_owned(),
+        role: Role::Owner,
+        display_name: None,
+        attested: true,
+    };
+    Cause {
+        run: Some("run-1".to_owned()),
+        conversation: Some(Conversation { channel: "cli".to_owned(), peer: Peer::Person("owner".to_owned()) }),
+        audience: Audience::Person(principal.to_string()),
+        principal,
+        deadline_ms: 60_000,
+        chain: Vec::new(),
+        meta: Vec::new(),
     }
 }
 

@@ -44,7 +44,12 @@ impl From<guest::Descriptor> for host::AdapterDescriptor {
 }
 
 fn media(media: &host::ModelMedia) -> guest::Media {
-    guest::Media { mime: media.mime.clone(), data: media.data.clone(), url: media.url.clone() }
+    guest::Media {
+        mime: media.mime.clone(),
+        name: media.name.clone(),
+        data: media.data.clone(),
+        url: media.url.clone(),
+    }
 }
 
 fn parts(parts: &[host::ContentPart]) -> Vec<guest::ContentPart> {
@@ -138,6 +143,7 @@ impl From<guest::Failure> for host::Failure {
                 guest::FailureClass::Overloaded => Class::Overloaded,
                 guest::FailureClass::BadRequest => Class::BadRequest,
                 guest::FailureClass::ContextOverflow => Class::ContextOverflow,
+                guest::FailureClass::ContentFilter => Class::ContentFilter,
                 guest::FailureClass::Timeout => Class::Timeout,
                 guest::FailureClass::Network => Class::Network,
                 guest::FailureClass::StreamEndedEarly => Class::StreamEndedEarly,
@@ -146,6 +152,40 @@ impl From<guest::Failure> for host::Failure {
             message: given.message,
             retry_after_ms: given.retry_after_ms,
         }
+    }
+}
+
+impl From<guest::Usage> for host::Usage {
+    fn from(given: guest::Usage) -> Self {
+        let guest::Usage { input, output, cached, cache_written } = given;
+        Self { input, output, cached, cache_written }
+    }
+}
+
+impl From<guest::ModelInfo> for host::ModelInfo {
+    fn from(given: guest::ModelInfo) -> Self {
+        let guest::ModelInfo { id, display_name, context_window, max_output, meta } = given;
+        Self { id, display_name, context_window, max_output, meta }
+    }
+}
+
+impl From<guest::Embeddings> for host::Embeddings {
+    fn from(given: guest::Embeddings) -> Self {
+        Self { vectors: given.vectors, usage: given.usage.map(Into::into) }
+    }
+}
+
+/// A request for vectors.
+pub(crate) fn embedding_request(request: &host::EmbeddingRequest) -> guest::EmbeddingRequest {
+    guest::EmbeddingRequest {
+        model: request.model.clone(),
+        texts: request.texts.clone(),
+        purpose: match request.purpose {
+            host::EmbeddingPurpose::Document => guest::EmbeddingPurpose::Document,
+            host::EmbeddingPurpose::Query => guest::EmbeddingPurpose::Query,
+        },
+        dimensions: request.dimensions,
+        options: request.options.clone(),
     }
 }
 
@@ -160,9 +200,7 @@ impl From<guest::Delta> for host::ModelDelta {
                 name: call.name,
                 arguments: call.arguments,
             }),
-            guest::Delta::Usage(usage) => {
-                Self::Usage(host::Usage { input: usage.input, output: usage.output, cached: usage.cached })
-            }
+            guest::Delta::Usage(usage) => Self::Usage(usage.into()),
             guest::Delta::Finish(reason) => Self::Finish(match reason {
                 guest::FinishReason::Stop => host::FinishReason::Stop,
                 guest::FinishReason::ToolCalls => host::FinishReason::ToolCalls,

@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use homeagent_settings::{DatabaseError, Spending};
-use homeagent_types::model::{AssistantAnswer, Completion, ContentPart, Message, ModelDelta, Prompt};
-use homeagent_types::ports::{Models, Progress};
-use homeagent_types::{CallError, Denial};
+use homeagent_types::model::{AssistantAnswer, Completion, ContentPart, Message, ModelDelta, Prompt, SourceLine};
+use homeagent_types::ports::{LineRequest, Models, Progress};
+use homeagent_types::{CallError, Cause, Denial, tokens};
 use tokio::sync::OwnedSemaphorePermit;
 use wasmtime::component::Accessor;
 
+use super::own_cause;
 use crate::bindings::{llm, types};
 use crate::instance::{HostData, InstanceState};
 use crate::services::Services;
@@ -19,8 +20,6 @@ use crate::wants::llm::Llm;
 const LARGEST_REQUEST: usize = 256 << 10;
 /// Messages of one request.
 const MOST_MESSAGES: usize = 256;
-/// What stands around each message, in tokens.
-const AROUND_A_MESSAGE: u64 = 8;
 /// How long an answer is expected to be where nothing is said and the settings can't be read, in tokens.
 const USUAL_ANSWER: u64 = 4_096;
 const DAY: u64 = 24 * 3600 * 1000;
@@ -30,6 +29,7 @@ const SETTLING: Duration = Duration::from_secs(5);
 /// A request that may be made, and what it is made with.
 struct Question {
     prompt: Prompt,
+    cause: Cause,
     plugin: String,
     budget: u64,
     /// What the request and its answer take at most, as far as one can tell.
@@ -61,7 +61,6 @@ fn check(state: &InstanceState, request: llm::Request) -> Result<Question, CallE
     }
     let place = Arc::clone(&state.slot.questions).try_acquire_owned().map_err(|_| CallError::Busy)?;
     let room = state.slot.carry(size)?;
-    let input = request.messages.iter().map(|message| tokens(&message.text) + AROUND_A_MESSAGE).sum::<u64>();
     let longest = state.services.number("core.model.max_tokens", USUAL_ANSWER);
     let output = request.max_tokens.map_or(longest, |most| u64::from(most).clamp(1, longest));
     let messages = request.messages.into_iter().map(|message| {
@@ -75,8 +74,11 @@ fn check(state: &InstanceState, request: llm::Request) -> Result<Question, CallE
         }
     });
     let max_tokens = Some(u32::try_from(output).unwrap_or(u32::MAX));
+    let prompt = Prompt { messages: messages.collect(), max_tokens, ..Prompt::default() };
+    let input = tokens::of_prompt(&prompt);
     Ok(Question {
-        prompt: Prompt { messages: messages.collect(), max_tokens, ..Prompt::default() },
+        prompt,
+        cause: own_cause(&state.slot, 0),
         plugin: state.slot.name.clone(),
         budget: tokens_per_day,
         estimate: input + output,
@@ -90,7 +92,7 @@ fn check(state: &InstanceState, request: llm::Request) -> Result<Question, CallE
 /// Asks. The estimate is taken from the budget before and what was really used put in its place afterwards, so that no
 /// number of requests at one time takes more than there is; should the guest not wait for the answer, the estimate counts.
 async fn ask(question: Question) -> Result<llm::Answer, CallError> {
-    let Question { prompt, plugin, budget, estimate, input, models, services, .. } = &question;
+    let Question { prompt, cause, plugin, budget, estimate, input, models, services, .. } = &question;
     let (spending, budget, estimate) = (services.spending.clone(), *budget, *estimate);
     let today = i64::try_from(homeagent_types::now() / DAY).unwrap_or_default();
     let of = plugin.clone();
@@ -108,8 +110,11 @@ async fn ask(question: Question) -> Result<llm::Answer, CallError> {
         }));
     }
     // On the daemon's own executor: connections to vendors are shared with the agent, and are not to depend on guests.
-    let (models, prompt) = (Arc::clone(models), prompt.clone());
-    let asked = services.local.host.spawn(async move { models.complete(&prompt, &Unseen).await });
+    let (models, prompt, cause) = (Arc::clone(models), prompt.clone(), cause.clone());
+    let asked = services.local.host.spawn(async move {
+        let request = LineRequest { line: SourceLine::Main, prompt: &prompt, cause: &cause };
+        models.complete(request, &Unseen).await
+    });
     let asked = tokio_util::task::AbortOnDropHandle::new(asked).await;
     let completed = asked.map_err(|lost| CallError::Other(format!("asking the model broke off: {lost}")))?;
     let outcome = match completed {
@@ -148,15 +153,9 @@ fn answer(completion: Completion, input: u64) -> llm::Answer {
     let Completion { model, answer: AssistantAnswer { text, reasoning, usage, .. }, .. } = completion;
     let usage = match usage {
         Some(usage) => llm::Usage { input: usage.input, output: usage.output, estimated: false },
-        None => llm::Usage { input, output: tokens(&text) + tokens(&reasoning), estimated: true },
+        None => llm::Usage { input, output: tokens::of_text(&text) + tokens::of_text(&reasoning), estimated: true },
     };
     llm::Answer { text, model, usage, tokens_left: 0, meta: Vec::new() }
-}
-
-/// About how many tokens a text is: one for three bytes, which is less than vendors count for none of the languages that
-/// were tried - about four bytes of English, and one Chinese character of three.
-fn tokens(text: &str) -> u64 {
-    u64::try_from(text.len().div_ceil(3)).unwrap_or(u64::MAX)
 }
 
 /// Nobody is shown pieces of such an answer.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use homeagent_types::CallError;
 use homeagent_types::model::{AssistantAnswer, Completion, ContentPart, FinishReason, Message, Prompt, Usage};
-use homeagent_types::ports::{Models, ModelsFailure, PluginAdmin, Progress};
+use homeagent_types::ports::{LineRequest, Models, ModelsFailure, PluginAdmin, Progress};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
@@ -23,8 +23,8 @@ struct FakeModels {
 
 #[async_trait]
 impl Models for FakeModels {
-    async fn complete(&self, prompt: &Prompt, _: &dyn Progress) -> Result<Completion, ModelsFailure> {
-        self.asked.lock().expect("no panic").push(prompt.clone());
+    async fn complete(&self, request: LineRequest<'_>, _: &dyn Progress) -> Result<Completion, ModelsFailure> {
+        self.asked.lock().expect("no panic").push(request.prompt.clone());
         self.gate.acquire().await.expect("it is never closed").forget();
         if *self.fails.lock().expect("no panic") {
             return Err(ModelsFailure { sentence: "no source answers".into(), tried: Vec::new(), partial: None });
@@ -46,7 +46,7 @@ async fn with_model() -> (House, Arc<FakeModels>) {
     let house = house::with(&["asker"]).await;
     let models = Arc::new(FakeModels {
         asked: Mutex::default(),
-        usage: Mutex::new(Some(Usage { input: 30, output: 10, cached: None })),
+        usage: Mutex::new(Some(Usage { input: 30, output: 10, cached: None, cache_written: None })),
         gate: Semaphore::new(100),
         fails: Mutex::default(),
     });
@@ -76,7 +76,8 @@ async fn a_plugin_gets_an_answer_and_pays_what_the_vendor_counted() {
 #[tokio::test]
 async fn beyond_its_budget_a_plugin_is_denied_in_words_and_the_model_is_not_asked() {
     let (house, models) = with_model().await;
-    *models.usage.lock().expect("no panic") = Some(Usage { input: 500, output: 400, cached: None });
+    *models.usage.lock().expect("no panic") =
+        Some(Usage { input: 500, output: 400, cached: None, cache_written: None });
     assert_eq!(ask(&house, "Why?", 500).await.expect("there is budget")["left"], 100);
     let denied = ask(&house, "And why that?", 500).await.expect_err("too little is left").to_string();
     for word in ["100 of the 1000 tokens", "asker"] {
@@ -98,7 +99,7 @@ async fn where_the_vendor_does_not_count_the_host_does_and_what_nobody_answered_
     let failed = ask(&house, "Why?", 100).await.expect_err("no source answers").to_string();
     assert!(failed.contains("no source answers"), "{failed}");
     *models.fails.lock().expect("no panic") = false;
-    *models.usage.lock().expect("no panic") = Some(Usage { input: 1, output: 1, cached: None });
+    *models.usage.lock().expect("no panic") = Some(Usage { input: 1, output: 1, cached: None, cache_written: None });
     let after = ask(&house, "Why?", 100).await.expect("there is budget");
     assert_eq!(after["left"].as_u64(), left.as_u64().map(|left| left - 2));
 }

@@ -7,7 +7,7 @@ use homeagent_types::ToolCall;
 use homeagent_types::model::{
     AssistantAnswer, Completion, ContentPart, Failure, FailureClass, FinishReason, Message, ModelDelta, Prompt, Usage,
 };
-use homeagent_types::ports::{Models, ModelsFailure, Progress};
+use homeagent_types::ports::{LineRequest, Models, ModelsFailure, Progress};
 use tokio::sync::{Mutex, mpsc, oneshot};
 
 enum Move {
@@ -115,10 +115,10 @@ impl FakeModels {
 
 #[async_trait]
 impl Models for FakeModels {
-    async fn complete(&self, prompt: &Prompt, pieces: &dyn Progress) -> Result<Completion, ModelsFailure> {
+    async fn complete(&self, request: LineRequest<'_>, pieces: &dyn Progress) -> Result<Completion, ModelsFailure> {
         let (moves, mut told) = mpsc::unbounded_channel();
         let (_here, gone) = oneshot::channel();
-        let _ = self.asked.send(Asked { prompt: prompt.clone(), moves, gone });
+        let _ = self.asked.send(Asked { prompt: request.prompt.clone(), moves, gone });
         loop {
             match told.recv().await {
                 Some(Move::Piece(delta)) => pieces.piece(&delta),
@@ -144,7 +144,7 @@ pub(crate) fn answer(text: &str) -> AssistantAnswer {
     AssistantAnswer {
         text: text.to_owned(),
         finish: Some(FinishReason::Stop),
-        usage: Some(Usage { input: 10, output: 2, cached: None }),
+        usage: Some(Usage { input: 10, output: 2, cached: None, cache_written: None }),
         ..AssistantAnswer::default()
     }
 }
