@@ -48,15 +48,16 @@ fn height(package: &str) -> Option<u8> {
     Some(match package {
         "homeagent-types" | "homeagent-contract" | "homeagent-home" | "homeagent-package" | "homeagent-bundle" => 0,
         "homeagent-language" | "homeagent-network" | "homeagent-settings" => 1,
+        "homeagent-media" => 2,
         "homeagent-memory"
         | "homeagent-providers"
         | "homeagent-runtime"
         | "homeagent-journal"
-        | "homeagent-knowledge" => 2,
-        "homeagent-agent" => 3,
-        "homeagent-gateway" => 4,
-        "homeagent-waiter" => 5,
-        "homed" => 6,
+        | "homeagent-knowledge" => 3,
+        "homeagent-agent" => 4,
+        "homeagent-gateway" => 5,
+        "homeagent-waiter" => 6,
+        "homed" => 7,
         _ => return None,
     })
 }
@@ -91,6 +92,7 @@ fn each_part_knows_only_what_is_its_own() {
         ("reqwest", &["homeagent-providers"]),
         ("rustls", &["homeagent-network"]),
         ("ring", &["homeagent-package"]),
+        ("infer", &["homeagent-media"]),
         ("axum", &["homeagent-gateway"]),
         ("metrics-exporter-prometheus", &["homed"]),
         ("wit-bindgen", &["homeagent-sdk"]),

@@ -29,6 +29,47 @@ pub struct Media {
     pub meta: Meta,
 }
 
+/// What kind of medium something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MediaKind {
+    /// A picture.
+    Image,
+    /// A sound.
+    Audio,
+    /// A film.
+    Video,
+    /// Anything else.
+    File,
+}
+
+impl MediaKind {
+    /// All kinds.
+    pub const ALL: [Self; 4] = [Self::Image, Self::Audio, Self::Video, Self::File];
+
+    /// The kind that this media type is of.
+    #[must_use]
+    pub fn of(mime: &str) -> Self {
+        match mime.split('/').next() {
+            Some("image") => Self::Image,
+            Some("audio") => Self::Audio,
+            Some("video") => Self::Video,
+            _ => Self::File,
+        }
+    }
+
+    /// Its name, as settings and people have it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Image => "image",
+            Self::Audio => "audio",
+            Self::Video => "video",
+            Self::File => "file",
+        }
+    }
+}
+
 /// The content of an input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -21,7 +21,7 @@ pub mod trial;
 
 pub use channel::{ChannelDefinition, Output, OutputCapabilities, OutputDelta, OutputKind, Receipt, Shown};
 pub use error::{CallError, Denial};
-pub use input::{Accepted, Errand, Input, Media, MediaSource, Payload, Submission};
+pub use input::{Accepted, Errand, Input, Media, MediaKind, MediaSource, Payload, Submission};
 pub use json::{JsonError, check_json};
 pub use plugin::{Descriptor, Offer, Offers};
 pub use principal::{Audience, Cause, Conversation, Peer, Principal, Role};

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::{Meta, ToolCall};
+use crate::{MediaKind, Meta, ToolCall};
 
 /// Where the host puts the key of a source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,6 +73,44 @@ pub struct ModelMedia {
     pub data: Vec<u8>,
     /// An address the vendor can fetch.
     pub url: Option<String>,
+}
+
+/// What the address of a medium in the host's own store begins with, in the place of a scheme.
+const STORED: &str = "media:";
+
+impl ModelMedia {
+    /// A medium in the host's own store. Its bytes are put in when it is known which source is asked.
+    #[must_use]
+    pub fn stored(mime: &str, name: Option<String>, address: &str) -> Self {
+        Self { mime: mime.to_owned(), name, data: Vec::new(), url: Some(format!("{STORED}{address}")) }
+    }
+
+    /// The address in the host's own store, where the bytes are still there.
+    #[must_use]
+    pub fn in_store(&self) -> Option<&str> {
+        self.url.as_deref().filter(|_| self.data.is_empty()).and_then(|url| url.strip_prefix(STORED))
+    }
+}
+
+impl ContentPart {
+    /// The part that shows a medium.
+    #[must_use]
+    pub fn medium(medium: ModelMedia) -> Self {
+        match MediaKind::of(&medium.mime) {
+            MediaKind::Image => Self::Image(medium),
+            MediaKind::Audio => Self::Audio(medium),
+            MediaKind::Video | MediaKind::File => Self::Other(medium),
+        }
+    }
+
+    /// The medium that it shows; nothing for a text.
+    #[must_use]
+    pub fn as_medium(&self) -> Option<&ModelMedia> {
+        match self {
+            Self::Text(_) => None,
+            Self::Image(medium) | Self::Audio(medium) | Self::Other(medium) => Some(medium),
+        }
+    }
 }
 
 /// A part of what somebody says to a model.

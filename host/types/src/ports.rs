@@ -1,5 +1,6 @@
 //! The traits at which the parts of the host meet.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,8 +15,8 @@ use crate::model::{
 };
 use crate::stage::{Patch, StageContext};
 use crate::{
-    Accepted, CallError, Cause, Errand, Meta, Offers, Output, OutputDelta, Principal, Receipt, Recording, Role,
-    RouteRequest, RouteResponse, Submission, ToolOutput,
+    Accepted, CallError, Cause, Errand, MediaKind, Meta, Offers, Output, OutputDelta, Principal, Receipt, Recording,
+    Role, RouteRequest, RouteResponse, Submission, ToolOutput,
 };
 
 /// The live plugins, as the agent sees them. Implemented by the runtime.
@@ -95,6 +96,32 @@ pub trait Models: Send + Sync {
     /// [`Progress::restart`] is called before the next source begins. Dropping the future cancels the call down to its
     /// socket.
     async fn complete(&self, request: LineRequest<'_>, pieces: &dyn Progress) -> Result<Completion, ModelsFailure>;
+
+    /// Which kinds of media the sources take in, as they are configured now.
+    fn sight(&self) -> Sight {
+        Sight::default()
+    }
+
+    /// Asks the first source of the main and then of the auxiliary line that takes in media of this kind; the rest is as
+    /// for [`Models::complete`].
+    async fn look(
+        &self,
+        request: LineRequest<'_>,
+        kind: MediaKind,
+        pieces: &dyn Progress,
+    ) -> Result<Completion, ModelsFailure> {
+        let _ = kind;
+        self.complete(request, pieces).await
+    }
+}
+
+/// Which kinds of media sources take in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sight {
+    /// Those that the first source of the main line takes in.
+    pub first: BTreeSet<MediaKind>,
+    /// Those that any source of the main or the auxiliary line takes in.
+    pub any: BTreeSet<MediaKind>,
 }
 
 /// Receives the pieces of an answer while it is written.

@@ -19,6 +19,7 @@ pub fn core_declarations() -> Vec<Declaration> {
     all.extend(discovery());
     all.extend(plugin());
     all.extend(network());
+    all.extend(media());
     all.extend(surfaces());
     all
 }
@@ -302,6 +303,43 @@ fn network() -> Vec<Declaration> {
             .counted_in("requests"),
         integer("core.network.connections", 8, (1, 256), "How many connections to others a plugin may hold")
             .counted_in("connections"),
+    ]
+}
+
+fn media() -> Vec<Declaration> {
+    vec![
+        integer("core.media.file_mib", 20, (1, 1024), "The largest picture, sound, film or file that is kept")
+            .counted_in("MiB"),
+        integer(
+            "core.media.total_mib",
+            1024,
+            (1, 1 << 20),
+            "How much is kept of them together; what was used longest ago makes room",
+        )
+        .counted_in("MiB"),
+        integer("core.media.keep_days", 30, (1, 36_500), "How long one is kept that nobody uses").counted_in("days"),
+        duration(
+            "core.media.fetch_seconds",
+            Seconds,
+            20,
+            (1, 600),
+            "How long fetching one from the address that came with a message may take",
+        ),
+        integer(
+            "core.media.show_turns",
+            1,
+            (1, 100),
+            "In how many turns a model is shown what came with a message, that of the message among them",
+        )
+        .counted_in("turns"),
+        integer("core.media.link_hours", 24, (1, 8_760), "How long a link to one is good").counted_in("hours"),
+        Declaration::new(
+            "core.media.public_url",
+            Kind::Url,
+            "",
+            "Where others reach this daemon, such as https://home.example; without it, links go to this machine's own \
+             programs alone",
+        ),
     ]
 }
 

@@ -1,0 +1,6 @@
+//! The store of media.
+
+mod fetching;
+mod home;
+mod keeping;
+mod quota;
