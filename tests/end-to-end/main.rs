@@ -15,6 +15,7 @@ mod events;
 mod exposition;
 mod interrupts;
 mod local;
+mod media;
 mod metrics;
 mod observability;
 mod otel;

@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use homeagent_agent::{Agent, Ask, Parts, TurnEvent, prompt};
 use homeagent_journal::{EventKind, Journal, NewEvent};
+use homeagent_media::Store;
 use homeagent_settings::{Bindings, Database, Secrets, Settings};
 use homeagent_types::model::{AssistantAnswer, Completion, ContentPart, FinishReason, Message, ToolSpec};
 use homeagent_types::ports::{LineRequest, Models, ModelsFailure, PluginStatus, Plugins, Progress};
@@ -84,12 +85,20 @@ fn home() -> Home {
     let database = Database::open(folder.path().join("homeagent.db")).expect("a new database");
     let secrets = Secrets::open(&database, folder.path()).expect("new secrets");
     let journal = Journal::open(&database).expect("a new journal");
+    let settings = Settings::open(&database, &secrets).expect("new settings");
+    let media = Store::open(homeagent_media::Parts {
+        home: folder.path().to_path_buf(),
+        settings: settings.clone(),
+        network: None,
+        clock: Arc::new(homeagent_types::now),
+    });
     let parts = Parts {
         journal: journal.clone(),
-        settings: Settings::open(&database, &secrets).expect("new settings"),
+        settings,
         bindings: Bindings::open(&database).expect("new bindings"),
         plugins: Arc::new(NoPlugins::default()),
         models: Arc::new(InstantModel),
+        media: media.expect("a new store"),
         home: folder.path().to_path_buf(),
     };
     let agent = runtime.block_on(Agent::start(parts)).expect("the agent starts");

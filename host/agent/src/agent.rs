@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use homeagent_journal::{Journal, JournalError};
+use homeagent_media::Store;
 use homeagent_settings::{Bindings, Settings, SettingsError};
 use homeagent_types::model::Usage;
 use homeagent_types::ports::{Models, Plugins};
@@ -20,6 +21,7 @@ use crate::core::Core;
 use crate::intake::{self, Manner};
 use crate::interrupt::Stop;
 use crate::lifecycle::{self, Phase};
+use crate::media_tools;
 use crate::pairing::{PairingCode, PairingStatus};
 use crate::policy::Policies;
 use crate::prompt::Persona;
@@ -42,6 +44,8 @@ pub struct Parts {
     pub plugins: Arc<dyn Plugins>,
     /// The models.
     pub models: Arc<dyn Models>,
+    /// What comes with messages, and goes out with answers.
+    pub media: Store,
     /// The data folder, where `personal.md` is.
     pub home: PathBuf,
 }
@@ -227,7 +231,9 @@ impl Agent {
     /// The tools that a turn with these rights has, sorted by name.
     pub fn tools(&self, role: Role) -> Vec<ToolListing> {
         let policies = Policies::read(&self.core.settings).unwrap_or_default();
-        ToolSet::assemble(&self.core.plugins.offers(), None).listing(role, &policies)
+        let mut tools = ToolSet::assemble(&self.core.plugins.offers(), None).listing(role, &policies);
+        media_tools::leave_out_of_listing(&mut tools, &*self.core.models);
+        tools
     }
 
     /// The questions that wait for the owner, the oldest first.

@@ -19,6 +19,8 @@ pub(crate) struct Limits {
     pub(crate) result_bytes: usize,
     /// Messages of a conversation that the model is shown.
     pub(crate) window_events: usize,
+    /// Turns in which the model is shown what came with a message.
+    pub(crate) media_turns: usize,
     pub(crate) stage_timeout: Duration,
     pub(crate) tool_timeout: Duration,
 }
@@ -36,6 +38,7 @@ impl Limits {
             arguments_bytes: size("core.agent.max_arguments_bytes")?,
             result_bytes: size("core.agent.max_tool_result_bytes")?,
             window_events: size("core.agent.window_events")?,
+            media_turns: size("core.media.show_turns")?,
             stage_timeout: settings.duration("core.agent.stage_timeout_ms")?,
             tool_timeout: settings.duration("core.agent.tool_timeout_ms")?,
         })

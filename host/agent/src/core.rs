@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use homeagent_journal::Journal;
+use homeagent_media::Store;
 use homeagent_settings::{Bindings, Settings};
 use homeagent_types::model::Usage;
 use homeagent_types::ports::{Models, Plugins};
@@ -29,6 +30,7 @@ pub(crate) struct Core {
     pub(crate) bindings: Bindings,
     pub(crate) plugins: Arc<dyn Plugins>,
     pub(crate) models: Arc<dyn Models>,
+    pub(crate) media: Store,
     pub(crate) persona: Persona,
     pub(crate) schemas: Schemas,
     pub(crate) contexts: Contexts,
@@ -61,6 +63,7 @@ impl Core {
             bindings: parts.bindings,
             plugins: parts.plugins,
             models: parts.models,
+            media: parts.media,
             persona,
             schemas: Schemas::default(),
             contexts: Contexts::default(),

@@ -10,6 +10,7 @@ use serde_json::json;
 use crate::arrears;
 use crate::errands;
 use crate::interrupt::Stop;
+use crate::media;
 use crate::meters;
 use crate::outputs::{self, DeliveryError, Route};
 use crate::result::{TurnError, TurnResult};
@@ -58,7 +59,7 @@ impl Turn {
         if !broken {
             let mut context = self.context;
             context.window.close();
-            context.window.strip_media();
+            context.window.hide_media(self.limits.media_turns.saturating_sub(1));
             self.core.contexts.give(&self.input.conversation.to_string(), context);
         }
         // Before those who wait are told, who may look at once.
@@ -151,13 +152,17 @@ impl Turn {
     }
 
     async fn send_reply(&mut self, route: &Route) -> Result<(), Ended> {
+        let (text, media) = media::attached(&self.core.media, &self.result.reply).await;
+        self.result.reply = text;
         let channel = &route.conversation.channel;
         let offered = self.core.plugins.offers().channel(channel).is_some();
         if !offered && self.shower.watched() && *route == self.home() {
+            media::add_links(&self.core.media, &mut self.result.reply, &media);
             return Ok(());
         }
         let text = self.result.reply.clone();
-        let output = route.output(self.record.run.as_deref(), OutputKind::Reply, text);
+        let mut output = route.output(self.record.run.as_deref(), OutputKind::Reply, text);
+        output.media = media;
         match outputs::deliver(&self.core, &self.record, output, &self.cause()).await {
             Ok(_) => Ok(()),
             Err(DeliveryError::Journal(error)) => Err(Ended::Journal(error)),

@@ -17,6 +17,7 @@ use crate::core::{self, Core};
 use crate::ending::SHUTTING_DOWN;
 use crate::errands;
 use crate::lifecycle::{self, Phase};
+use crate::media;
 use crate::outputs::{self, Route};
 use crate::pairing::{self, Attempt, Verdict};
 use crate::questions;
@@ -95,6 +96,8 @@ pub(crate) async fn admit(
     // Before all else: what is a code is in nothing that is kept.
     let attempt = core.pairing.look(&mut input);
     questions::mark(core, &mut input);
+    // The journal has the addresses of media, not their bytes.
+    media::keep(&core.media, &mut input.media).await;
     let payload = serde_json::to_value(&input).map_err(|error| CallError::Invalid(error.to_string()))?;
     let core = Arc::clone(core);
     let tasks = core.tasks.clone();

@@ -15,6 +15,8 @@ mod errands;
 mod intake;
 mod interrupt;
 mod lifecycle;
+mod media;
+mod media_tools;
 mod meters;
 mod mind;
 mod outputs;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use homeagent_journal::{EventKind, JournalError, OUTPUT_ID};
+use homeagent_media::Store;
 use homeagent_types::ports::Plugins;
 use homeagent_types::{CallError, Cause, Conversation, Input, Output, OutputKind, Receipt, Role};
 use serde_json::json;
@@ -11,6 +12,7 @@ use tracing::Instrument as _;
 
 use crate::core::Core;
 use crate::errands;
+use crate::media;
 use crate::record::Record;
 
 /// How long to wait before each further try, when a channel says that nothing has happened: a swap passes quickly.
@@ -18,7 +20,7 @@ const RETRIES: [Duration; 4] =
     [Duration::from_millis(100), Duration::from_millis(400), Duration::from_secs(1), Duration::from_secs(2)];
 
 /// Where the owner is who has no account anywhere: the chat of `waiter` at a terminal.
-const TERMINAL: (&str, &str) = ("cli", "owner");
+pub(crate) const TERMINAL: (&str, &str) = ("cli", "owner");
 
 /// Where a message goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,8 +117,9 @@ async fn apart(
     cause: &Cause,
     pauses: &'static [Duration],
 ) -> Result<Receipt, DeliveryError> {
-    let (plugins, record, cause) = (Arc::clone(&core.plugins), record.clone(), cause.clone());
-    let work = async move { carry(&*plugins, &record, output, &cause, pauses).await };
+    let (plugins, store, record, cause) =
+        (Arc::clone(&core.plugins), core.media.clone(), record.clone(), cause.clone());
+    let work = async move { carry(&*plugins, &store, &record, output, &cause, pauses).await };
     let task = core.tasks.spawn(work.in_current_span());
     match task.await {
         Ok(answer) => answer,
@@ -130,13 +133,18 @@ async fn apart(
 
 async fn carry(
     plugins: &dyn Plugins,
+    store: &Store,
     record: &Record,
-    output: Output,
+    mut output: Output,
     cause: &Cause,
     pauses: &[Duration],
 ) -> Result<Receipt, DeliveryError> {
     let channel = output.conversation.channel.clone();
+    if let Some(offer) = plugins.offers().channel(&channel) {
+        media::fit(store, &mut output, &offer.item);
+    }
     record.queued(&output).await?;
+    media::load(store, &mut output).await;
     let answer = match plugins.offers().channel(&channel).map(|offer| offer.plugin.clone()) {
         Some(plugin) => hand_over(plugins, &plugin, &output, cause, pauses)
             .await

@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-use homeagent_types::model::{ContentPart, Message, ModelMedia, Prompt, ToolChoice, ToolSpec};
-use homeagent_types::{Input, Media, MediaSource, Payload, Peer};
+use homeagent_types::model::{ContentPart, Message, Prompt, ToolChoice, ToolSpec};
+use homeagent_types::{Input, Media, Payload, Peer};
 use sha2::{Digest, Sha256};
+
+use crate::media;
 
 const DEFAULT_PERSONA: &str = include_str!("personal.md");
 const RULES: &str = include_str!("rules.md");
@@ -18,6 +20,9 @@ const PERSONA_BYTES: usize = 64 << 10;
 
 /// The longest name of somebody or something that a prompt repeats, in characters.
 const LONGEST_LABEL: usize = 64;
+
+/// The longest reason for which something attached is not kept, in characters.
+const LONGEST_REASON: usize = 160;
 
 /// How many attachments are named in a prompt, one by one.
 const MOST_MENTIONED: usize = 32;
@@ -151,48 +156,34 @@ pub(crate) fn user_message(input: &Input, mark: &str) -> Message {
     }
     mention(&mut text, &input.media);
     let mut parts = vec![ContentPart::Text(text)];
-    parts.extend(input.media.iter().filter_map(media_part));
+    parts.extend(input.media.iter().filter_map(media::part));
     Message::User(parts)
 }
 
 /// A word that somebody else chose, made fit for brackets: it must not end them, nor go on for ever.
 pub(crate) fn label(word: &str) -> String {
-    word.chars().filter(|c| !matches!(c, '[' | ']') && !c.is_control()).take(LONGEST_LABEL).collect()
+    clean(word, LONGEST_LABEL)
+}
+
+fn clean(words: &str, longest: usize) -> String {
+    words.chars().filter(|c| !matches!(c, '[' | ']') && !c.is_control()).take(longest).collect()
 }
 
 /// Adds a line for each of what is attached to a text.
 pub(crate) fn mention(text: &mut String, media: &[Media]) {
     for medium in media.iter().take(MOST_MENTIONED) {
         let name = medium.name.as_deref().map_or_else(|| "without a name".to_owned(), label);
-        text.push_str(&format!("\n[attached: {} {name}]", label(&medium.mime)));
+        let mime = label(&medium.mime);
+        let place = match (media::mentioned(medium), media::reason(medium)) {
+            (Some(digits), _) => format!(", {}{digits}", media::MENTIONED),
+            (None, Some(reason)) => format!(", not kept: {}", clean(reason, LONGEST_REASON)),
+            (None, None) => String::new(),
+        };
+        text.push_str(&format!("\n[attached: {mime} {name}{place}]"));
     }
     if media.len() > MOST_MENTIONED {
         text.push_str(&format!("\n[attached: {} more]", media.len() - MOST_MENTIONED));
     }
-}
-
-/// A medium as a model takes it. What lies in the host's own store is not shown.
-pub(crate) fn media_part(media: &Media) -> Option<ContentPart> {
-    let (data, url) = match &media.source {
-        MediaSource::Inline(bytes) => (bytes.clone(), None),
-        MediaSource::Url(url) => (Vec::new(), Some(url.clone())),
-        MediaSource::Stored(_) => return None,
-    };
-    let part = ModelMedia { mime: media.mime.clone(), name: media.name.clone(), data, url };
-    Some(match media.mime.split('/').next() {
-        Some("image") => ContentPart::Image(part),
-        Some("audio") => ContentPart::Audio(part),
-        _ => ContentPart::Other(part),
-    })
-}
-
-/// The same message without pictures and sounds, as the journal keeps it.
-pub(crate) fn without_media(message: &Message) -> Message {
-    let mut message = message.clone();
-    if let Message::User(parts) | Message::Tool { content: parts, .. } = &mut message {
-        parts.retain(|part| matches!(part, ContentPart::Text(_)));
-    }
-    message
 }
 
 /// What a tool returned, marked as data.

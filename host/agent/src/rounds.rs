@@ -11,6 +11,7 @@ use homeagent_types::stage::{ModelAnswer, Stage, StageData};
 use serde_json::json;
 
 use crate::errands::Order;
+use crate::media_tools;
 use crate::policy::Policies;
 use crate::prompt;
 use crate::schema::canonical;
@@ -246,7 +247,7 @@ impl Turn {
     fn take_outcome(
         &mut self,
         asked: &ToolCall,
-        outcome: Outcome,
+        mut outcome: Outcome,
         before: &[(String, String)],
         recorded: &mut usize,
     ) -> Option<String> {
@@ -256,6 +257,7 @@ impl Turn {
             // The answer is others', too.
             self.control.was_told_foreign();
         }
+        self.held.append(&mut outcome.held);
         self.last_result = Some(outcome.text(self.limits.result_bytes));
         self.add(message, about);
         *recorded += 1;
@@ -362,7 +364,8 @@ impl Turn {
         let persona = self.core.persona.text();
         let head = prompt::head(&persona);
         let policies = Policies::read(&self.core.settings).unwrap_or_default();
-        let tools = self.tools.specs(self.control.principal().role, &policies);
+        let mut tools = self.tools.specs(self.control.principal().role, &policies);
+        media_tools::leave_out(&mut tools, self.context.window.messages(), &*self.core.models);
         let prompt_digest = prompt::digest(&persona);
         let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
         let tools_digest = prompt::digest(&serde_json::to_string(&tools).unwrap_or_default());

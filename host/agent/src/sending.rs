@@ -9,7 +9,10 @@ use homeagent_types::{
 use serde_json::{Value, json};
 
 use crate::core::Core;
+use crate::media;
+use crate::media_tools;
 use crate::outputs::{self, Route};
+use crate::prompt;
 use crate::record::Record;
 use crate::tools::Action;
 
@@ -72,6 +75,8 @@ impl Desk<'_> {
             Action::ListChannels => Ok(self.list()),
             Action::SetChannel => self.set_channel(args, cause),
             Action::ReloadPlugin => self.reload_plugin(args).await,
+            Action::LookAtMedia => media_tools::run_look(&self.core.media, args).await,
+            Action::DescribeMedia => media_tools::run_describe(&self.core.media, &*self.core.models, args, cause).await,
         }
     }
 
@@ -143,6 +148,9 @@ impl Desk<'_> {
     async fn send(&self, channel: &str, args: &Value, cause: &Cause) -> Result<ToolOutput, CallError> {
         let definition = self.channel(channel)?;
         let kind = args["type"].as_str().unwrap_or("text");
+        if !matches!(kind, "text" | "structured") && is_stored(args) {
+            return self.send_stored(definition, args, cause).await;
+        }
         let needed = OutputCapabilities::NAMED.iter().find(|(_, name)| *name == kind).map(|(flag, _)| *flag);
         if !needed.is_some_and(|flag| definition.capabilities.contains(flag)) {
             let carries = definition.capabilities.names().join(", ");
@@ -168,6 +176,37 @@ impl Desk<'_> {
         Ok(ToolOutput::json(&json!({ "sent": true, "platform_id": receipt.platform_id, "note": note })))
     }
 
+    /// Sends what lies in the store; where the channel does not carry such, a line that says how to come by it.
+    async fn send_stored(
+        &self,
+        channel: &ChannelDefinition,
+        args: &Value,
+        cause: &Cause,
+    ) -> Result<ToolOutput, CallError> {
+        let (payload, about) = (args["payload"].as_str().unwrap_or_default(), &args["meta"]);
+        let name = about["name"].as_str().unwrap_or_default();
+        let medium = media::medium(&self.core.media, name, payload).await.ok_or_else(|| {
+            CallError::NotFound(format!("{} is not kept, or not any more; nothing was sent", prompt::label(payload)))
+        })?;
+        let is_carried = media::carries(channel, &medium.mime);
+        if !is_carried && !channel.capabilities.contains(OutputCapabilities::TEXT) {
+            let carries = channel.capabilities.names().join(", ");
+            let (name, mime) = (&channel.name, &medium.mime);
+            let text = format!("the channel {name} can't carry {mime}; it carries {carries}. Nothing was sent");
+            return Err(CallError::Invalid(text));
+        }
+        let route = self.address(&channel.name, about["to"].as_str(), cause)?;
+        let mut output = route.output(self.record.run.as_deref(), OutputKind::Message, String::new());
+        output.text = about["caption"].as_str().unwrap_or_default().to_owned();
+        output.media.push(medium);
+        let receipt = outputs::deliver(self.core, self.record, output, cause)
+            .await
+            .map_err(|error| CallError::Other(format!("it may not have been sent: {error}")))?;
+        let note =
+            (!is_carried).then_some("this channel does not carry such; a line was sent that says how to come by it");
+        Ok(ToolOutput::json(&json!({ "sent": true, "platform_id": receipt.platform_id, "note": note })))
+    }
+
     fn set_channel(&self, args: &Value, cause: &Cause) -> Result<ToolOutput, CallError> {
         let channel = args["channel"].as_str().unwrap_or_default();
         if !self.channel(channel)?.capabilities.contains(OutputCapabilities::TEXT) {
@@ -188,6 +227,10 @@ impl Desk<'_> {
 fn said(output: &Output) -> Option<String> {
     let structured = output.structured.clone();
     structured.or_else(|| (output.media.is_empty() && !output.text.is_empty()).then(|| output.text.clone()))
+}
+
+fn is_stored(args: &Value) -> bool {
+    args["payload"].as_str().is_some_and(|payload| payload.trim().starts_with(media::MENTIONED))
 }
 
 fn fill(mut output: Output, kind: &str, args: &Value) -> Result<Output, CallError> {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use homeagent_journal::{EFFECT, EventKind, JournalError};
+use homeagent_media::Hold;
 use homeagent_types::model::{ContentPart, Message};
 use homeagent_types::stage::{HandlerMode, Stage, StageData};
 use homeagent_types::{CallError, Cause, Conversation, Denial, Effect, Role, Shown, ToolCall, ToolOutput};
@@ -14,6 +15,7 @@ use tracing::Instrument as _;
 use crate::config::{Limits, prefix};
 use crate::core::Core;
 use crate::interrupt::Control;
+use crate::media;
 use crate::meters;
 use crate::outputs::Route;
 use crate::policy::{Policies, Policy};
@@ -111,6 +113,8 @@ pub(crate) struct Outcome {
     pub(crate) turn_data: Vec<(String, String)>,
     /// A handler answered in the model's place.
     pub(crate) responded: Option<String>,
+    /// Keeps what came with the result.
+    pub(crate) held: Vec<Hold>,
 }
 
 impl Outcome {
@@ -124,6 +128,7 @@ impl Outcome {
             systems: Vec::new(),
             turn_data: turn_data.to_vec(),
             responded: None,
+            held: Vec::new(),
         }
     }
 
@@ -173,7 +178,7 @@ impl Outcome {
         prompt::mention(&mut text, &output.media);
         let text = prompt::as_data(&self.call.name, &text);
         let mut content = vec![ContentPart::Text(text)];
-        content.extend(output.media.iter().filter_map(prompt::media_part));
+        content.extend(output.media.iter().filter_map(media::part));
         let message =
             Message::Tool { call: asked.id.clone(), name: asked.name.clone(), content, failed: output.failed };
         (message, about)
@@ -275,6 +280,10 @@ impl Workshop<'_> {
         outcome.about = json!({ "no_memory": tool.definition.no_memory, "cleaner": tool.definition.cleaner });
         let result = self.call(tool, &outcome.call, &args, foreign).await?;
         self.after(&mut outcome, result).await;
+        // Whoever calls from outside a turn gets the bytes.
+        if let (Some(_), Ok(output)) = (self.turn, &mut outcome.result) {
+            outcome.held = media::fetch(&self.core.media, &mut output.media).await;
+        }
         Ok(outcome)
     }
 

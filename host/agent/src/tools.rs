@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
+use crate::media_tools;
 use crate::policy::{Policies, Policy};
 
 /// What begins the names of tools that send.
@@ -31,6 +32,10 @@ pub(crate) enum Action {
     SetChannel,
     /// The host: puts a plugin's new code in.
     ReloadPlugin,
+    /// The host: shows what came with an earlier message.
+    LookAtMedia,
+    /// The host: has it described by a model that takes it in.
+    DescribeMedia,
 }
 
 /// A tool and who runs it.
@@ -86,6 +91,8 @@ impl ToolSet {
         if !offers.is_empty() {
             set.add(reload_tool(), Action::ReloadPlugin);
         }
+        set.add(media_tools::look(), Action::LookAtMedia);
+        set.add(media_tools::describe(), Action::DescribeMedia);
         for offer in &offers.tools {
             if let Some(known) = set.tools.get(&offer.item.name) {
                 let owner = known.plugin().unwrap_or("host");
@@ -190,7 +197,7 @@ fn send_tool(channel: &ChannelDefinition, here: bool) -> ToolDefinition {
         "properties": {
             "payload": {
                 "type": "string",
-                "description": "The text; for file, image and audio the address (https://...); for structured a JSON text"
+                "description": "The text; for file, image and audio the address (https://... or media:...); for structured a JSON text"
             },
             "type": { "type": "string", "enum": OutputCapabilities::NAMED.map(|(_, name)| name) },
             "meta": {

@@ -7,6 +7,7 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use homeagent_journal::{EventKind, INPUT_ID, JournalError};
+use homeagent_media::Hold;
 use homeagent_settings::SettingsError;
 use homeagent_types::model::Message;
 use homeagent_types::ports::ModelsFailure;
@@ -19,6 +20,7 @@ use crate::config::Limits;
 use crate::core::{self, Core};
 use crate::errands;
 use crate::interrupt::{Control, MARK, Stop};
+use crate::media;
 use crate::outputs::{self, Route};
 use crate::prompt;
 use crate::queue::{Batch, merged};
@@ -102,6 +104,8 @@ pub(crate) struct Turn {
     pub(crate) halved: bool,
     /// What the last tool came to, for people.
     pub(crate) last_result: Option<String>,
+    /// The media that this turn works with.
+    pub(crate) held: Vec<Hold>,
     /// What is known of the result so far.
     pub(crate) result: TurnResult,
 }
@@ -176,6 +180,7 @@ impl Turn {
             repeated: (String::new(), 0),
             halved: false,
             last_result: None,
+            held: Vec::new(),
             limits,
             record,
             input,
@@ -214,6 +219,9 @@ impl Turn {
 
     async fn answer(&mut self) -> Result<crate::rounds::Answer, Ended> {
         self.open_window().await?;
+        let fetched = media::fetch(&self.core.media, &mut self.input.media);
+        let fetched = guard(&self.control, self.deadline, fetched).await?;
+        self.held.extend(fetched);
         let data = StageData::Input(self.input.clone());
         let verdict = self.stage(Stage::OnInput, data).await?;
         if let StageData::Input(input) = verdict.data {
@@ -252,13 +260,12 @@ impl Turn {
             None => {
                 let limit = u32::try_from(self.limits.window_events).unwrap_or(u32::MAX);
                 let events = self.core.journal.conversation_history(&conversation, limit).await?;
-                Context {
-                    session: self.record.session.clone(),
-                    window: Window::from_history(&events),
-                    ..Context::default()
-                }
+                let mut window = Window::from_history(&events);
+                window.hide_media(self.limits.media_turns.saturating_sub(1));
+                Context { session: self.record.session.clone(), window, ..Context::default() }
             }
         };
+        self.held.extend(media::holds(&self.core.media, self.context.window.messages()));
         self.look_whose();
         Ok(())
     }
@@ -287,7 +294,7 @@ impl Turn {
         if foreign {
             about[FOREIGN] = json!(true);
         }
-        self.record.message(&prompt::without_media(&message), about);
+        self.record.message(&message, about);
         self.context.window.push(message, foreign);
         self.look_whose();
     }
@@ -307,7 +314,10 @@ impl Turn {
     }
 
     /// An interrupt passes `on_input` like any input; what is refused there does not reach the model.
-    async fn admit_mail(&mut self, input: Input) -> Result<(), Ended> {
+    async fn admit_mail(&mut self, mut input: Input) -> Result<(), Ended> {
+        let fetched = media::fetch(&self.core.media, &mut input.media);
+        let fetched = guard(&self.control, self.deadline, fetched).await?;
+        self.held.extend(fetched);
         let verdict = self.stage(Stage::OnInput, StageData::Input(input.clone())).await?;
         let by = input.principal.to_string();
         self.record.note(EventKind::Interrupted, json!({ INPUT_ID: input.id, "by": by }));

@@ -125,12 +125,18 @@ impl Window {
         self.drop_before(start.unwrap_or(self.messages.len()));
     }
 
-    /// Takes out pictures and sounds: they are shown in the turn they came with; their names stay in the text.
-    pub(crate) fn strip_media(&mut self) {
-        for message in &mut self.messages {
-            if let Message::User(parts) | Message::Tool { content: parts, .. } = message {
+    /// Takes out pictures and sounds, but those of the last so many messages of people and of the results behind them;
+    /// where they were, the text names them.
+    pub(crate) fn hide_media(&mut self, left: usize) {
+        let mut left = left;
+        for message in self.messages.iter_mut().rev() {
+            let is_said = matches!(message, Message::User(_));
+            if let Message::User(parts) | Message::Tool { content: parts, .. } = message
+                && left == 0
+            {
                 parts.retain(|part| matches!(part, ContentPart::Text(_)));
             }
+            left = left.saturating_sub(usize::from(is_said));
         }
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use homeagent_journal::Journal;
+use homeagent_media::Store;
 use homeagent_settings::{Bindings, Secrets, Settings, Sources};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -31,6 +32,8 @@ pub struct Parts {
     pub bindings: Bindings,
     /// The journal.
     pub journal: Journal,
+    /// What people, tools and models handed over.
+    pub media: Store,
     /// The agent, and what lives as long as it does.
     pub keeper: Arc<dyn Keeper>,
     /// What the daemon knows of itself.

@@ -16,6 +16,7 @@ use homeagent_types::ports::ServedPath;
 use crate::Problem;
 use crate::core::Shared;
 use crate::meters;
+use crate::routes::media;
 use crate::token;
 
 /// Says where the page lies that sends a request; pages can't set it.
@@ -88,6 +89,7 @@ pub(crate) async fn check(
         }
         // At an address of a plugin's own there is nothing else, not even the API.
         (None, Some(_)) => Err(Problem::not_found(format!("there is nothing at {}", request.uri().path()))),
+        (None, None) if media::has_link(&core, &request) => check_size(&request).inspect_err(refused(meters::SIZE)),
         (None, None) => admit(&core, door, &request),
     };
     if let Err(problem) = checked {

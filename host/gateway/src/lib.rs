@@ -139,6 +139,7 @@ impl Gateway {
     pub fn serve(doors: Doors, parts: Parts) -> Self {
         let Doors { unix, seat, token, tcp, addr } = doors;
         let connections = AllConnections::new(&parts.settings);
+        parts.media.serve_at(addr);
         let house = House {
             stopping: CancellationToken::new(),
             cut: CancellationToken::new(),

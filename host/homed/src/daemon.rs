@@ -11,6 +11,7 @@ use homeagent_gateway::{Doors, Gateway};
 use homeagent_journal::{Journal, JournalError};
 use homeagent_providers::discovery::{Discovery, process_environment};
 use homeagent_settings::{BindingError, DatabaseError, SecretsError, SettingsError, SourceError};
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::keeper::{AgentError, Keeper};
 use crate::lock::{HomeLock, LockError};
@@ -55,6 +56,12 @@ pub enum StartError {
     /// The journal.
     #[error(transparent)]
     Journal(#[from] JournalError),
+    /// The store of media.
+    #[error("the folder media in the data folder can't be used: {source}; check that it belongs to you")]
+    Media {
+        /// What the operating system said.
+        source: io::Error,
+    },
     /// The agent, with its plugins and sources.
     #[error(transparent)]
     Agent(#[from] AgentError),
@@ -69,6 +76,8 @@ pub struct Daemon {
     keeper: Keeper,
     journal: Journal,
     discovery: Discovery,
+    /// Removes media that are too old.
+    _tidying: AbortOnDropHandle<()>,
     /// Ends after the parts that log.
     log: Log,
     /// Given back last.
@@ -120,6 +129,8 @@ impl Daemon {
             stores.sources.clone(),
             process_environment,
         );
+        let media = stores.media.clone();
+        let tidying = AbortOnDropHandle::new(tokio::spawn(async move { media.keep_tidy().await }));
         let gateway = Gateway::serve(
             doors,
             homeagent_gateway::Parts {
@@ -130,12 +141,13 @@ impl Daemon {
                 sources: stores.sources,
                 bindings: stores.bindings,
                 journal: stores.journal,
+                media: stores.media,
                 keeper: Arc::new(keeper.clone()),
                 monitor: Arc::new(Monitor::new(&log, meters, secrets)),
             },
         );
         looked_at.look_for_damage();
-        Ok(Self { gateway, keeper, journal, discovery, log, _lock: lock })
+        Ok(Self { gateway, keeper, journal, discovery, _tidying: tidying, log, _lock: lock })
     }
 
     /// Where the API listens.

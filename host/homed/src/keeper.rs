@@ -155,7 +155,8 @@ impl Inner {
     }
 
     async fn begin(&self) -> Result<Present, AgentError> {
-        let Stores { settings, secrets, sources, bindings, grants, spending, data, journal, .. } = self.stores.clone();
+        let Stores { settings, secrets, sources, bindings, grants, spending, data, journal, media, .. } =
+            self.stores.clone();
         let runtime = Runtime::new(homeagent_runtime::Parts {
             clock: Arc::new(homeagent_types::now),
             settings: settings.clone(),
@@ -174,7 +175,8 @@ impl Inner {
         })?;
         let adapters = runtime.adapters();
         let policy = Policy::default();
-        let providers = Arc::new(Providers::new(settings.clone(), secrets, sources, Arc::clone(&adapters), policy)?);
+        let providers = Providers::new(settings.clone(), secrets, sources, Arc::clone(&adapters), policy)?;
+        let providers = Arc::new(providers.with_media(media.clone()));
         let models: Arc<dyn Models> = Arc::clone(&providers) as _;
         runtime.bind_models(Arc::downgrade(&models));
         // Plugins first, so that inputs the last stop left waiting find what answers them; what plugins submit before
@@ -187,6 +189,7 @@ impl Inner {
             bindings,
             plugins: Arc::new(runtime.clone()),
             models,
+            media,
             home: self.home.clone(),
         })
         .await;

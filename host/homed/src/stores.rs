@@ -1,8 +1,11 @@
 //! The stores in `homeagent.db`, which stay open from the daemon's start to its end.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use homeagent_journal::Journal;
+use homeagent_media::Store;
+use homeagent_network::Network;
 use homeagent_settings::{Bindings, Database, Grants, PluginData, Secrets, Settings, Sources, Spending};
 
 use crate::daemon::StartError;
@@ -19,20 +22,30 @@ pub(crate) struct Stores {
     pub(crate) data: PluginData,
     pub(crate) spending: Spending,
     pub(crate) journal: Journal,
+    pub(crate) media: Store,
 }
 
 impl Stores {
     pub(crate) fn open(home: &Path) -> Result<Self, StartError> {
         let database = Database::open(home.join("homeagent.db"))?;
         let secrets = Secrets::open(&database, home)?;
+        let settings = Settings::open(&database, &secrets)?;
+        let media = Store::open(homeagent_media::Parts {
+            home: home.to_owned(),
+            settings: settings.clone(),
+            // Without the system's certificates the agent does not start, and says so.
+            network: Network::system().ok(),
+            clock: Arc::new(homeagent_types::now),
+        });
         Ok(Self {
-            settings: Settings::open(&database, &secrets)?,
+            settings,
             sources: Sources::open(&database)?,
             bindings: Bindings::open(&database)?,
             grants: Grants::open(&database)?,
             data: PluginData::open(&database)?,
             spending: Spending::open(&database)?,
             journal: Journal::open(&database)?,
+            media: media.map_err(|source| StartError::Media { source })?,
             secrets,
             database,
         })

@@ -2,6 +2,7 @@
 
 mod attempt;
 mod complete;
+mod media;
 mod request;
 mod retry_after;
 mod sentence;
@@ -13,9 +14,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use homeagent_media::Store;
 use homeagent_settings::{Secret, Secrets, Settings, SourceLine, SourceRecord, Sources};
+use homeagent_types::MediaKind;
 use homeagent_types::model::{Completion, Failure, FailureClass, Message, ModelDelta, Prompt};
-use homeagent_types::ports::{Adapters, LineRequest, Models, ModelsFailure, Progress};
+use homeagent_types::ports::{Adapters, LineRequest, Models, ModelsFailure, Progress, Sight};
 use tokio::sync::broadcast;
 
 use self::attempt::{Caller, Route, failure};
@@ -69,6 +72,7 @@ pub struct Providers {
     transport: Transport,
     policy: Policy,
     standings: Standings,
+    media: Option<Store>,
 }
 
 impl Providers {
@@ -86,7 +90,7 @@ impl Providers {
     ) -> Result<Self, TransportError> {
         let transport = Transport::new(request::timeouts(&settings))?;
         let standings = Standings::default();
-        Ok(Providers { settings, secrets, sources, adapters, transport, policy, standings })
+        Ok(Providers { settings, secrets, sources, adapters, transport, policy, standings, media: None })
     }
 
     /// All sources and how they stand, in the order in which they are tried; the built-in one while there is no other.
@@ -202,7 +206,20 @@ impl Providers {
 #[async_trait]
 impl Models for Providers {
     async fn complete(&self, request: LineRequest<'_>, pieces: &dyn Progress) -> Result<Completion, ModelsFailure> {
-        self.complete_line(request, pieces).await
+        self.complete_line(request, None, pieces).await
+    }
+
+    fn sight(&self) -> Sight {
+        self.line_sight()
+    }
+
+    async fn look(
+        &self,
+        request: LineRequest<'_>,
+        kind: MediaKind,
+        pieces: &dyn Progress,
+    ) -> Result<Completion, ModelsFailure> {
+        self.complete_line(request, Some(kind), pieces).await
     }
 }
 

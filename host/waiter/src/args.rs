@@ -30,11 +30,14 @@ pub enum Command {
     /// Say something and print the reply
     Send {
         /// What to say; `-` reads it from stdin
-        #[arg(required = true)]
+        #[arg(required_unless_present = "attach")]
         text: Vec<String>,
         /// The conversation in which to say it
         #[arg(long, value_name = "NAME")]
         conversation: Option<String>,
+        /// A file that goes along; may be given several times
+        #[arg(long, value_name = "FILE")]
+        attach: Vec<PathBuf>,
     },
     /// Stop a turn, or all that run
     Stop {
@@ -97,6 +100,12 @@ pub enum Command {
         #[command(subcommand)]
         command: Option<Owner>,
     },
+    /// Look after what is kept of pictures, sounds, films and files
+    Media {
+        /// What to do [default: list]
+        #[command(subcommand)]
+        command: Option<Media>,
+    },
     /// Answer what waits for your word: tools that may not run without it
     Questions {
         /// What to do [default: list]
@@ -132,6 +141,31 @@ pub enum Tools {
         /// Its arguments, a JSON object; `-` reads them from stdin
         #[arg(default_value = "{}")]
         arguments: String,
+    },
+}
+
+/// About media.
+#[derive(Debug, Subcommand)]
+pub enum Media {
+    /// List what is kept
+    List,
+    /// Have a file kept, and print its address
+    Add {
+        /// The file
+        file: PathBuf,
+    },
+    /// Save one into a file
+    Get {
+        /// Its address, or the first 16 digits or more
+        address: String,
+        /// The file to write, which must not be there yet [default: named by the address, here]
+        #[arg(long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+    /// Remove one, wherever it is mentioned
+    Remove {
+        /// Its address, or the first 16 digits or more
+        address: String,
     },
 }
 

@@ -47,7 +47,7 @@ impl Client {
 
     /// The answer as the daemon wrote it; the body is JSON, or empty.
     pub(crate) async fn raw(&self, method: Method, path: &str, body: impl Into<Bytes>) -> Result<String, Failure> {
-        self.exchange(method, path, "application/json", body.into()).await
+        text(self.exchange(method, &format!("/api/v1/{path}"), "application/json", body.into()).await?)
     }
 
     /// Hands over a body of another type.
@@ -57,7 +57,12 @@ impl Client {
         path: &str,
         body: impl Into<Bytes>,
     ) -> Result<String, Failure> {
-        self.exchange(Method::POST, path, media_type, body.into()).await
+        text(self.exchange(Method::POST, &format!("/api/v1/{path}"), media_type, body.into()).await?)
+    }
+
+    /// The bytes of a medium.
+    pub(crate) async fn file(&self, address: &str) -> Result<Bytes, Failure> {
+        self.exchange(Method::GET, &format!("/media/{}", part(address)), "application/json", Bytes::new()).await
     }
 
     async fn exchange(
@@ -66,14 +71,14 @@ impl Client {
         path: &str,
         media_type: &'static str,
         body: Bytes,
-    ) -> Result<String, Failure> {
+    ) -> Result<Bytes, Failure> {
         let stream = TokioIo::new(self.connect().await?);
         let (mut sender, connection) =
             hyper::client::conn::http1::handshake(stream).await.map_err(|error| self.unreachable(&error))?;
         let driver = tokio::spawn(connection);
         let request = Request::builder()
             .method(method)
-            .uri(format!("/api/v1/{path}"))
+            .uri(path)
             .header(HOST, "localhost")
             .header(CONTENT_TYPE, media_type)
             .body(Full::new(body))
@@ -87,7 +92,7 @@ impl Client {
         if !status.is_success() {
             return Err(Failure::from_problem(status.as_u16(), &body));
         }
-        String::from_utf8(body.into()).map_err(|_| Failure::Failed("the daemon's answer is not UTF-8".to_owned()))
+        Ok(body)
     }
 
     /// How many bytes of a body the daemon takes.
@@ -109,6 +114,10 @@ impl Client {
     pub(crate) async fn post(&self, path: &str, body: impl Into<Bytes>) -> Result<String, Failure> {
         self.raw(Method::POST, path, body).await
     }
+}
+
+fn text(body: Bytes) -> Result<String, Failure> {
+    String::from_utf8(body.into()).map_err(|_| Failure::Failed("the daemon's answer is not UTF-8".to_owned()))
 }
 
 /// A name as a part of a path or query.

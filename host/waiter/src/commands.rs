@@ -10,13 +10,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::args::{
-    Adapter, Agent, Args, Channel, Command, Key, Language, NamedTimer, NewSource, Owner, Plugin, Questions, Runs,
-    Settings, Source, Timers, Tools,
+    Adapter, Agent, Args, Channel, Command, Key, Language, Media, NamedTimer, NewSource, Owner, Plugin, Questions,
+    Runs, Settings, Source, Timers, Tools,
 };
 use crate::client::{Client, part, read};
 use crate::failure::Failure;
 use crate::plain::{plain, plain_json};
-use crate::{chat, complain, file, pack, print, show, signing, stdin, templates};
+use crate::{chat, complain, file, media, pack, print, show, signing, stdin, templates};
 
 pub(crate) const FAILED: u8 = 1;
 
@@ -41,7 +41,7 @@ pub(crate) async fn run(args: Args) -> Result<u8, Failure> {
         return Err(Failure::Usage(sentence.to_owned()));
     }
     match command {
-        Command::Send { text, conversation } => desk.send(text, conversation.or(outer)).await,
+        Command::Send { text, conversation, attach } => desk.send(text, conversation.or(outer), &attach).await,
         Command::Stop { run } => desk.stop(run).await,
         Command::Status => {
             let answer = desk.client.get("status").await?;
@@ -57,6 +57,7 @@ pub(crate) async fn run(args: Args) -> Result<u8, Failure> {
         }
         Command::Channel { command: Channel::Try { channel, file } } => desk.try_channel(&channel, &file).await,
         Command::Settings { command } => desk.settings(command.unwrap_or(Settings::List { prefix: None })).await,
+        Command::Media { command } => desk.media(command.unwrap_or(Media::List)).await,
         Command::Questions { command } => desk.questions(command.unwrap_or(Questions::List)).await,
         Command::Owner { command } => desk.owner(command.unwrap_or(Owner::List)).await,
         Command::Runs { command } => {
@@ -100,12 +101,13 @@ impl Desk {
         Ok(0)
     }
 
-    async fn send(&self, text: Vec<String>, conversation: Option<String>) -> Result<u8, Failure> {
+    async fn send(&self, text: Vec<String>, conversation: Option<String>, files: &[PathBuf]) -> Result<u8, Failure> {
         let text = match text.as_slice() {
             [one] if one == "-" => stdin::text(&self.client).await?,
             words => words.join(" "),
         };
-        let body = json!({ "text": text.trim_end(), "conversation": conversation });
+        let media = media::attach(&self.client, files).await?;
+        let body = json!({ "text": text.trim_end(), "conversation": conversation, "media": media });
         let answer = self.client.post("chat", body.to_string()).await?;
         let result: TurnResult = read(&answer)?;
         if self.json {

@@ -8,6 +8,7 @@ mod client;
 mod commands;
 mod failure;
 mod file;
+mod media;
 mod owner;
 mod pack;
 mod plain;

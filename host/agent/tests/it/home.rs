@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use homeagent_agent::{Agent, Ask, Asked, Parts, TurnEvent, TurnResult};
 use homeagent_journal::{Event, EventKind, Journal};
+use homeagent_media::Store;
 use homeagent_settings::{Bindings, Database, Secrets, Settings};
 use homeagent_types::ports::{Mind, Models, Plugins};
 use homeagent_types::{Conversation, Payload, Peer, Principal, Role, Submission};
@@ -20,6 +21,7 @@ pub(crate) struct Home {
     pub(crate) journal: Journal,
     pub(crate) settings: Settings,
     pub(crate) bindings: Bindings,
+    pub(crate) media: Store,
     pub(crate) folder: TempDir,
 }
 
@@ -54,16 +56,18 @@ impl Home {
         }
         let journal = Journal::open(&database).unwrap();
         let models = FakeModels::new();
+        let media = store(&folder, &settings);
         let parts = Parts {
             journal: journal.clone(),
             settings: settings.clone(),
             bindings: bindings.clone(),
             plugins: Arc::clone(&plugins) as Arc<dyn Plugins>,
             models: Arc::clone(&models) as Arc<dyn Models>,
+            media: media.clone(),
             home: folder.path().to_path_buf(),
         };
         let agent = Agent::start(parts).await.unwrap();
-        Self { agent, plugins, models, journal, settings, bindings, folder }
+        Self { agent, plugins, models, journal, settings, bindings, media, folder }
     }
 
     /// Says something on `cli` in the speaker's own conversation; returns the input's id.
@@ -131,6 +135,13 @@ impl Home {
     pub(crate) async fn kinds(&self, run: &str) -> Vec<EventKind> {
         self.events(run).await.into_iter().map(|event| event.kind).collect()
     }
+}
+
+/// A store without a network.
+pub(crate) fn store(folder: &TempDir, settings: &Settings) -> Store {
+    let home = folder.path().to_path_buf();
+    let clock = Arc::new(homeagent_types::now);
+    Store::open(homeagent_media::Parts { home, settings: settings.clone(), network: None, clock }).unwrap()
 }
 
 pub(crate) fn owner() -> Principal {

@@ -11,6 +11,7 @@ mod fake;
 mod home;
 mod interrupts;
 mod limits;
+mod media;
 mod outputs;
 mod pairing;
 mod queue;

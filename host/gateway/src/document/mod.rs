@@ -45,6 +45,7 @@ const TOKEN: &str = "token";
         (name = "sources", description = "The endpoints of models, in the order in which they are tried"),
         (name = "rights", description = "Who may do what: accounts and their roles"),
         (name = "adapters", description = "What speaks the vendors' protocols"),
+        (name = "media", description = "Pictures, sounds, films and files that were handed over"),
         (name = "channels", description = "What carries people's messages"),
     )
 )]

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
 
+use super::media::{self, Attachment};
 use super::runs;
 use crate::Problem;
 use crate::connections::{Connections, OpenStream, StreamKind};
@@ -37,6 +38,9 @@ pub(crate) struct Saying {
     /// 1 to 64 characters without spaces; `owner` if none is given.
     #[serde(default)]
     conversation: Option<String>,
+    /// What goes along.
+    #[serde(default)]
+    media: Vec<Attachment>,
 }
 
 /// Says something and waits for what comes of it.
@@ -63,12 +67,13 @@ pub(crate) async fn chat(
     headers: HeaderMap,
     Document(saying): Document<Saying>,
 ) -> Result<Response, Problem> {
-    if saying.text.trim().is_empty() {
+    if saying.text.trim().is_empty() && saying.media.is_empty() {
         return Err(Problem::invalid("the text is empty"));
     }
     let user = conversation_name(saying.conversation)?;
     let conversation = Conversation::person("api", &user);
-    let ask = Ask::text(saying.text, conversation, owner("api", user));
+    let media = media::attached(&core, saying.media).await?;
+    let ask = Ask { media, ..Ask::text(saying.text, conversation, owner("api", user)) };
     // Before the question is taken: nobody could be told of it.
     let open = wants_stream(&headers).then(|| connections.stream(StreamKind::Turn)).transpose()?;
     // A task of its own: either the question is taken, or it is not.

@@ -7,6 +7,7 @@ mod channel;
 mod channels;
 mod chat;
 mod events;
+pub(crate) mod media;
 mod metrics;
 mod offers;
 mod owner;
@@ -50,7 +51,11 @@ pub(crate) fn api_and_channels(core: &Shared) -> Router {
 pub(crate) fn described(frame: OpenApi) -> (Router<Shared>, OpenApi) {
     let operations = operations().into_iter().fold(OpenApiRouter::new(), OpenApiRouter::routes);
     // Where whoever scrapes looks by default.
-    OpenApiRouter::with_openapi(frame).nest("/api/v1", operations).routes(routes!(metrics::metrics)).split_for_parts()
+    OpenApiRouter::with_openapi(frame)
+        .nest("/api/v1", operations)
+        .routes(routes!(metrics::metrics))
+        .routes(routes!(media::serve))
+        .split_for_parts()
 }
 
 /// Every operation; one without a description can't stand here.
@@ -96,6 +101,8 @@ fn operations() -> Vec<UtoipaMethodRouter<Shared>> {
         routes!(bindings::list, bindings::bind),
         routes!(bindings::unbind),
         routes!(channels::try_recording),
+        routes!(media::add, media::list),
+        routes!(media::remove),
         routes!(questions::list),
         routes!(questions::answer),
     ]

@@ -116,7 +116,7 @@ impl From<Media> for Medium {
         let (url, bytes) = match media.source {
             MediaSource::Inline(bytes) => (None, Some(bytes.len())),
             MediaSource::Url(url) => (Some(url), None),
-            MediaSource::Stored(address) => (Some(format!("stored:{address}")), None),
+            MediaSource::Stored(address) => (Some(format!("media:{address}")), None),
         };
         Self { mime: media.mime, name: media.name, url, bytes }
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use homeagent_gateway::{Gateway, Live, Parts, StartError};
 use homeagent_journal::Journal;
+use homeagent_media::Store;
 use homeagent_providers::{Policy, Providers};
 use homeagent_settings::{Bindings, Database, Secrets, Settings, Sources};
 use homeagent_types::ports::Listeners;
@@ -26,6 +27,7 @@ pub struct House {
     pub settings: Settings,
     pub secrets: Secrets,
     pub journal: Journal,
+    pub media: Store,
 }
 
 impl House {
@@ -36,9 +38,10 @@ impl House {
     pub async fn with(listeners: Arc<dyn Listeners>) -> Self {
         let home = tempfile::tempdir().unwrap();
         let built = build(&home, "127.0.0.1:0", listeners);
+        let media = built.0.media.clone();
         let gateway = Gateway::start(built.0).await.unwrap();
         let (turns, plugins, settings, secrets, journal) = built.1;
-        Self { home, gateway, turns, plugins, settings, secrets, journal }
+        Self { home, gateway, turns, plugins, settings, secrets, journal, media }
     }
 
     pub fn token(&self) -> String {
@@ -114,6 +117,7 @@ fn build(home: &TempDir, listen: &str, listeners: Arc<dyn Listeners>) -> (Parts,
         sources,
         bindings: Bindings::open(&database).unwrap(),
         journal: journal.clone(),
+        media: media(home, &settings),
         keeper: Arc::new(FakeKeeper::with(Live {
             turns: turns.clone(),
             providers: Arc::new(providers.unwrap()),
@@ -124,6 +128,11 @@ fn build(home: &TempDir, listen: &str, listeners: Arc<dyn Listeners>) -> (Parts,
         monitor: Arc::new(FakeMonitor),
     };
     (parts, (turns, plugins, settings, secrets, journal))
+}
+
+fn media(home: &TempDir, settings: &Settings) -> Store {
+    let (home, clock) = (home.path().to_path_buf(), Arc::new(homeagent_types::now));
+    Store::open(homeagent_media::Parts { home, settings: settings.clone(), network: None, clock }).unwrap()
 }
 
 /// Tries to start a gateway; where it starts it is stopped.
@@ -156,7 +165,7 @@ impl Answer {
     async fn of(response: Response<Incoming>) -> Self {
         let (head, body) = response.into_parts();
         let body = body.collect().await.unwrap().to_bytes();
-        Self { status: head.status, headers: head.headers, body: String::from_utf8(body.into()).unwrap() }
+        Self { status: head.status, headers: head.headers, body: String::from_utf8_lossy(&body).into_owned() }
     }
 
     pub fn header(&self, name: &str) -> &str {

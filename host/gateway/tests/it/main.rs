@@ -10,5 +10,6 @@ mod events;
 mod fakes;
 mod house;
 mod malformed;
+mod media;
 mod operations;
 mod start;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use homeagent_settings::SourceRecord;
+use homeagent_types::MediaKind;
 use homeagent_types::model::{AssistantAnswer, Completion, Failure, FailureClass, ModelRequest};
 use homeagent_types::ports::{LineRequest, ModelsFailure, Progress};
 use tokio::time::Instant;
@@ -32,10 +33,11 @@ enum Next {
 }
 
 impl Providers {
-    /// Asks the sources of the request's line until one has answered.
+    /// Asks the sources of the request's line until one has answered; where `seeing` is said, those that take that in.
     pub(super) async fn complete_line(
         &self,
         asked: LineRequest<'_>,
+        seeing: Option<MediaKind>,
         progress: &dyn Progress,
     ) -> Result<Completion, ModelsFailure> {
         let mut tried: BTreeMap<String, Tried> = BTreeMap::new();
@@ -43,7 +45,10 @@ impl Providers {
         let mut partial = None;
         let mut patience = request::patience(&self.settings);
         loop {
-            let sources = self.line(asked.line);
+            let sources = match seeing {
+                Some(kind) => self.seeing(kind),
+                None => self.line(asked.line),
+            };
             if sources.is_empty() {
                 return Err(sentence::failed(sentence::none(&self.sources.list())));
             }
@@ -57,7 +62,8 @@ impl Providers {
                 Next::GiveUp { again } => return Err(give_up(&sources, tried, again, partial)),
             };
             show.begin();
-            let request = request::build(&self.settings, &route, asked.prompt);
+            let mut request = request::build(&self.settings, &route, asked.prompt);
+            self.show_media(&route, &mut request).await;
             let answer = self.ask(&route, &request, &mut show).await;
             let record = &route.record;
             let Some(error) = answer.error.clone() else {

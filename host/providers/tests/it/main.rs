@@ -6,6 +6,7 @@ mod corpora;
 mod failures;
 mod framing;
 mod log;
+mod media;
 mod native;
 mod transport;
 mod vendor;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use homeagent_media::Store;
 use homeagent_providers::{Policy, Providers, SourceStanding};
 use homeagent_settings::{Database, Secrets, Settings, SourceLine, SourceRecord, Sources};
 use homeagent_types::model::{Completion, FailureClass, Message, ModelDelta, Prompt};
@@ -17,10 +18,11 @@ use crate::native::Native;
 pub(crate) const KEY: &str = "sk-geheim/4711+x";
 
 pub(crate) struct World {
-    _folder: TempDir,
+    pub(crate) folder: TempDir,
     pub(crate) settings: Settings,
     pub(crate) secrets: Secrets,
     pub(crate) sources: Sources,
+    pub(crate) media: Store,
     pub(crate) providers: Arc<Providers>,
     pub(crate) watcher: Watcher,
 }
@@ -41,12 +43,17 @@ impl World {
         secrets.set("key", KEY.into()).expect("stored");
         let providers = Providers::new(settings.clone(), secrets.clone(), sources.clone(), Arc::new(Native), policy)
             .expect("set up");
+        let (home, clock) = (folder.path().to_path_buf(), Arc::new(homeagent_types::now));
+        let media = homeagent_media::Parts { home, settings: settings.clone(), network: None, clock };
+        let media = Store::open(media).expect("the store opens");
+        let media_of_world = media.clone();
         World {
-            _folder: folder,
+            folder,
+            media,
             settings,
             secrets,
             sources,
-            providers: Arc::new(providers),
+            providers: Arc::new(providers.with_media(media_of_world)),
             watcher: Watcher::default(),
         }
     }

@@ -13,7 +13,7 @@ const MOST_PATHS: usize = 16;
 /// The longest path, in bytes.
 const LONGEST_PATH: usize = 128;
 /// Beginnings of paths that are the daemon's own.
-const OWN: [&str; 6] = ["/api", "/channels", "/health", "/mcp", "/metrics", "/web"];
+const OWN: [&str; 7] = ["/api", "/channels", "/health", "/mcp", "/media", "/metrics", "/web"];
 
 /// What a plugin listens to, besides listeners that the daemon names itself.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]

@@ -573,3 +573,53 @@ async fn an_answer_that_can_not_be_written_is_a_failure() {
         assert!(said.contains("could not be written to stdout"), "{said}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn media_are_handed_over_listed_saved_and_removed() {
+    let house = House::open().await;
+    insta::assert_snapshot!(run(&house, &["media"]).await.shown(&house), @r"
+    nothing is kept
+    --- exit code 0
+    ");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("note.txt").display().to_string();
+    std::fs::write(&file, "a note").unwrap();
+    insta::assert_snapshot!(run(&house, &["media", "add", &file]).await.shown(&house), @r"
+    f63e34a034f19a24438f2d74b242bc96682abd843ecc4ea63fefed4006d860a3 text/plain 6 B
+    --- exit code 0
+    ");
+    let listed = run(&house, &["media", "list"]).await.shown(&house);
+    assert!(
+        listed.starts_with("ADDRESS           TYPE        SIZE  USED\nf63e34a034f19a24  text/plain  6 B   20"),
+        "{listed}"
+    );
+    assert!(listed.contains("\n6 B together\n"), "{listed}");
+    let saved = folder.path().join("saved.txt").display().to_string();
+    let get = ["media", "get", "media:f63e34a034f19a24", "--output", &saved];
+    assert_eq!(run(&house, &get).await.code, 0);
+    assert_eq!(std::fs::read(&saved).unwrap(), b"a note");
+    let again = run(&house, &get).await;
+    assert_eq!(again.code, 1, "what is there is not written over");
+    insta::assert_snapshot!(run(&house, &["media", "remove", "f63e34a034f19a24"]).await.shown(&house), @r"
+    f63e34a034f19a24438f2d74b242bc96682abd843ecc4ea63fefed4006d860a3 is removed
+    --- exit code 0
+    ");
+    insta::assert_snapshot!(run(&house, &["media", "get", "f63e34a034f19a24"]).await.shown(&house), @r"
+    --- stderr
+    the medium: it is not kept, or not any more
+    --- exit code 1
+    ");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_go_along_with_what_is_said() {
+    let house = House::open().await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("note.txt").display().to_string();
+    std::fs::write(&file, "a note").unwrap();
+    assert_eq!(run(&house, &["send", "--attach", &file, "read this"]).await.code, 0);
+    let asked = house.turns.asked.lock().unwrap().pop().unwrap();
+    assert_eq!((asked.media.len(), asked.media[0].name.as_deref()), (1, Some("note.txt")));
+    assert_eq!(run(&house, &["send", "--attach", &file]).await.code, 0, "words are not needed");
+    assert_eq!(run(&house, &["send", "--attach", "/nothing", "x"]).await.code, 1);
+}

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use homeagent_types::ToolCall;
 use homeagent_types::model::{
     AssistantAnswer, Completion, ContentPart, Failure, FailureClass, FinishReason, Message, ModelDelta, Prompt, Usage,
 };
-use homeagent_types::ports::{LineRequest, Models, ModelsFailure, Progress};
+use homeagent_types::ports::{LineRequest, Models, ModelsFailure, Progress, Sight};
+use homeagent_types::{MediaKind, ToolCall};
 use tokio::sync::{Mutex, mpsc, oneshot};
 
 enum Move {
@@ -70,6 +70,15 @@ impl Asked {
         results.map(|parts| text(parts)).collect()
     }
 
+    /// The addresses of what it is shown from the store.
+    pub(crate) fn shown(&self) -> Vec<String> {
+        let parts = self.prompt.messages.iter().flat_map(|message| match message {
+            Message::User(parts) | Message::Tool { content: parts, .. } => parts.as_slice(),
+            Message::System(_) | Message::Assistant { .. } => &[],
+        });
+        parts.filter_map(|part| Some(part.as_medium()?.in_store()?.to_owned())).collect()
+    }
+
     /// The last system message.
     pub(crate) fn last_system(&self) -> &str {
         match self.prompt.messages.last() {
@@ -94,12 +103,19 @@ fn text(parts: &[ContentPart]) -> String {
 pub(crate) struct FakeModels {
     asked: mpsc::UnboundedSender<Asked>,
     calls: Mutex<mpsc::UnboundedReceiver<Asked>>,
+    sight: std::sync::Mutex<Sight>,
 }
 
 impl FakeModels {
     pub(crate) fn new() -> Arc<Self> {
         let (asked, calls) = mpsc::unbounded_channel();
-        Arc::new(Self { asked, calls: Mutex::new(calls) })
+        Arc::new(Self { asked, calls: Mutex::new(calls), sight: std::sync::Mutex::default() })
+    }
+
+    /// From now on, the first source takes in these kinds of media, and all of them together those.
+    pub(crate) fn take_in(&self, first: &[MediaKind], any: &[MediaKind]) {
+        let sight = Sight { first: first.iter().copied().collect(), any: any.iter().copied().collect() };
+        *self.sight.lock().unwrap() = sight;
     }
 
     /// The next call.
@@ -115,6 +131,10 @@ impl FakeModels {
 
 #[async_trait]
 impl Models for FakeModels {
+    fn sight(&self) -> Sight {
+        self.sight.lock().unwrap().clone()
+    }
+
     async fn complete(&self, request: LineRequest<'_>, pieces: &dyn Progress) -> Result<Completion, ModelsFailure> {
         let (moves, mut told) = mpsc::unbounded_channel();
         let (_here, gone) = oneshot::channel();
