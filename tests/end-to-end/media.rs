@@ -34,3 +34,20 @@ async fn a_picture_that_waiter_sends_along_reaches_the_vendor_and_can_be_saved_a
     daemon.waiter(&["media", "remove", address]).await.ok();
     assert_eq!(daemon.waiter_json(&["media", "list"]).await, json!([]));
 }
+
+#[tokio::test]
+async fn a_picture_as_large_as_a_telephone_makes_them_gets_through() {
+    let (daemon, vendor) = with_vendor().await;
+    vendor.script([Reply::text("a garden")]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("garden.png");
+    let mut picture = PNG.to_vec();
+    picture.resize(12 << 20, 7);
+    std::fs::write(&file, &picture).expect("it is written");
+    let sent = daemon.waiter(&["send", "--attach", &file.display().to_string()]).await;
+    assert_eq!(sent.ok(), "a garden");
+    let asked = vendor.asked(1).await;
+    let urls = asked[0].messages().iter().filter_map(|said| said["content"][1]["image_url"]["url"].as_str());
+    let lengths: Vec<usize> = urls.map(|url| url.trim_start_matches("data:image/png;base64,").len()).collect();
+    assert_eq!(lengths, [picture.len().div_ceil(3) * 4]);
+}

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use axum::Router;
 use axum::body::{Body, Bytes};
-use axum::extract::State;
+use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
@@ -119,6 +119,8 @@ impl Vendor {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let base_url = format!("http://{}/v1", listener.local_addr().expect("it has an address"));
         let router = Router::new().route("/v1/chat/completions", post(answer)).with_state(Arc::clone(&shared));
+        // What people send may be large.
+        let router = router.layer(DefaultBodyLimit::disable());
         tokio::spawn(async move { axum::serve(listener, router).await });
         Self { base_url, shared }
     }

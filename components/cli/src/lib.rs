@@ -18,7 +18,7 @@ use seats::{Seat, Seats};
 
 const HELP: &str = "Shows text to whoever has a terminal open (`waiter`). Text is Markdown, shown as it is written, and \
     is not split; lines of at most 100 characters read best. A structured message is a JSON object that `waiter` \
-    prints as JSON. Files, images and audio can't be shown. Nobody is reached while no terminal is open.";
+    prints as JSON. Of files, images and audio a link is shown. Nobody is reached while no terminal is open.";
 
 static SEATS: State<Seats> = State::new(Seats::default);
 

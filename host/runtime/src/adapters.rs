@@ -32,6 +32,13 @@ use crate::slot::job::describe_trap;
 /// How long one step of an adapter may take.
 const STEP: Duration = Duration::from_secs(10);
 
+/// The least memory of an adapter's instance, in bytes: it holds the pictures of a prompt several times over, as bytes, in
+/// Base64 and in the request. It is only taken where there are some.
+const LEAST_MEMORY: usize = 256 << 20;
+
+/// The most that an adapter hands over in one step, in bytes: a request with pictures in it.
+const HANDED_OVER: usize = 40 << 20;
+
 /// The adapters that are loaded.
 pub(crate) struct AdapterShelf {
     engine: ComponentEngine,
@@ -141,10 +148,11 @@ impl AdapterShelf {
         core: &Arc<SlotCore>,
         package: &PackageInfo,
     ) -> Result<Session, CallError> {
-        let memory = self.services.memory(&package.manifest);
+        let memory = self.services.memory(&package.manifest).max(LEAST_MEMORY);
         let live = Liveness::default();
         let processor = Processor::new(&self.engine.lane, self.services.budget(&package.manifest));
         let mut store = instance::store(&self.engine, core, &self.services, memory, &live, &processor);
+        store.set_hostcall_fuel(HANDED_OVER);
         let (pre, describing) = (pre.clone(), Arc::clone(core));
         let task = self.guests.spawn(processor.meter(async move {
             let adapter = pre.instantiate_async(&mut store).await;

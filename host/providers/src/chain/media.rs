@@ -17,9 +17,11 @@ const TAKES: &str = "media";
 /// The option of a source that says how it is given that: `bytes`, or `link`.
 const GIVEN_AS: &str = "media_as";
 
-/// As many bytes go along with one request, those of the newest media first. An adapter's request has to fit into what a
-/// component may hand over, 8 MiB, and bytes become a third more in Base64.
-const TOGETHER: usize = 5 << 20;
+/// The option of a source that says how many MiB go along with one request.
+const TOGETHER: &str = "media_mib";
+
+/// The most of them, in bytes: what an adapter hands over has to have room for them in Base64.
+const MOST_TOGETHER: usize = 20 << 20;
 
 impl Providers {
     /// Gives it the store in which lies what prompts show.
@@ -33,7 +35,7 @@ impl Providers {
     pub(super) async fn show_media(&self, route: &Route, request: &mut ModelRequest) {
         let takes = Takes::of(&route.descriptor, &route.record.options);
         let as_link = route.record.options.get(GIVEN_AS).is_some_and(|given| given.trim() == "link");
-        let mut left = TOGETHER;
+        let mut left = together(&route.record.options);
         // The newest first: the room is theirs.
         for message in request.prompt.messages.iter_mut().rev() {
             if let Message::User(parts) | Message::Tool { content: parts, .. } = message {
@@ -94,6 +96,11 @@ impl Providers {
     }
 }
 
+fn together(options: &BTreeMap<String, String>) -> usize {
+    let set = options.get(TOGETHER).and_then(|mib| mib.trim().parse::<usize>().ok());
+    set.map_or(MOST_TOGETHER, |mib| mib.saturating_mul(1 << 20).min(MOST_TOGETHER))
+}
+
 /// What the model of a source takes in.
 struct Takes {
     known: BTreeSet<MediaKind>,
@@ -109,7 +116,13 @@ impl Takes {
             return Self { known: known.collect(), is_open: false };
         }
         let features = [("images", MediaKind::Image), ("audio", MediaKind::Audio)];
-        let known = features.into_iter().filter(|(name, _)| adapter.has(name)).map(|(_, kind)| kind);
+        // What the adapter is told of its model holds here, too.
+        let is_on = |name: &str| match options.get(name).map(|set| set.trim()) {
+            Some("off" | "false" | "no") => false,
+            Some("on" | "true" | "yes") => true,
+            _ => adapter.has(name),
+        };
+        let known = features.into_iter().filter(|(name, _)| is_on(name)).map(|(_, kind)| kind);
         Self { known: known.collect(), is_open: true }
     }
 

@@ -50,7 +50,7 @@ async fn each_source_is_shown_what_it_takes_in_and_told_what_it_does_not() {
 async fn what_is_gone_or_damaged_or_too_much_is_said_in_words() {
     let vendor = Vendor::start(vec![says("well")]).await;
     let world = World::new(hasty());
-    world.add("a", &vendor.url);
+    world.sources.add(&with(&world, "a", &vendor, &[("media_mib", "5")])).expect("added");
     let damaged = keep(&world.media, b"damaged").await;
     let name = Address::of(b"damaged").to_string();
     let file = world.folder.path().join("media").join(&name[..2]).join(&name[2..]);
@@ -89,7 +89,7 @@ async fn a_server_at_home_gets_a_link_where_that_is_wanted() {
 async fn the_first_that_takes_it_in_is_asked_to_look() {
     let (blind, seeing) = (Vendor::start(vec![]).await, Vendor::start(vec![says("a cat")]).await);
     let world = World::new(hasty());
-    world.sources.add(&with(&world, "blind", &blind, &[("media", "none")])).expect("added");
+    world.sources.add(&with(&world, "blind", &blind, &[("images", "off"), ("audio", "off")])).expect("added");
     assert!(world.providers.sight().any.is_empty());
     let eyes = with(&world, "eyes", &seeing, &[("media", "images, video")]);
     world.sources.add(&SourceRecord { line: SourceLine::Auxiliary, ..eyes }).expect("added");
