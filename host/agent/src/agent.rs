@@ -231,7 +231,8 @@ impl Agent {
     /// The tools that a turn with these rights has, sorted by name.
     pub fn tools(&self, role: Role) -> Vec<ToolListing> {
         let policies = Policies::read(&self.core.settings).unwrap_or_default();
-        let mut tools = ToolSet::assemble(&self.core.plugins.offers(), None).listing(role, &policies);
+        let tools = ToolSet::assemble(&self.core.plugins.offers(), None).with_choices(&*self.core.models);
+        let mut tools = tools.listing(role, &policies);
         media_tools::leave_out_of_listing(&mut tools, &*self.core.models);
         tools
     }

@@ -35,6 +35,7 @@ mod sending;
 mod sink;
 mod snapshot;
 mod stages;
+mod switching;
 mod toolloop;
 mod tools;
 mod turn;

@@ -14,6 +14,7 @@ use crate::media_tools;
 use crate::outputs::{self, Route};
 use crate::prompt;
 use crate::record::Record;
+use crate::switching;
 use crate::tools::Action;
 
 /// Where a turn's last text goes, and what has been sent there already.
@@ -77,6 +78,7 @@ impl Desk<'_> {
             Action::ReloadPlugin => self.reload_plugin(args).await,
             Action::LookAtMedia => media_tools::run_look(&self.core.media, args).await,
             Action::DescribeMedia => media_tools::run_describe(&self.core.media, &*self.core.models, args, cause).await,
+            Action::SwitchModel => switching::run(&*self.core.models, args).await,
         }
     }
 

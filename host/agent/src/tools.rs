@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use homeagent_types::model::ToolSpec;
+use homeagent_types::ports::Models;
 use homeagent_types::{ChannelDefinition, Conversation, Effect, Offers, OutputCapabilities, Role, ToolDefinition};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -10,6 +11,7 @@ use utoipa::ToSchema;
 
 use crate::media_tools;
 use crate::policy::{Policies, Policy};
+use crate::switching;
 
 /// What begins the names of tools that send.
 const SEND: &str = "output_send__";
@@ -36,6 +38,8 @@ pub(crate) enum Action {
     LookAtMedia,
     /// The host: has it described by a model that takes it in.
     DescribeMedia,
+    /// The host: says which sources there are, and changes which is asked, and how.
+    SwitchModel,
 }
 
 /// A tool and who runs it.
@@ -109,6 +113,14 @@ impl ToolSet {
         set
     }
 
+    /// Adds what chooses among the sources, where there is a choice.
+    pub(crate) fn with_choices(mut self, models: &dyn Models) -> Self {
+        if models.has_choices() {
+            self.add(switching::tool(), Action::SwitchModel);
+        }
+        self
+    }
+
     fn add(&mut self, definition: ToolDefinition, action: Action) {
         self.tools.insert(definition.name.clone(), Tool { definition, action });
     }
@@ -160,7 +172,7 @@ impl ToolSet {
     }
 }
 
-fn host_tool(name: String, description: String, effect: Effect, parameters: Value) -> ToolDefinition {
+pub(crate) fn host_tool(name: String, description: String, effect: Effect, parameters: Value) -> ToolDefinition {
     ToolDefinition {
         name,
         description,

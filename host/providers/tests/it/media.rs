@@ -53,7 +53,7 @@ async fn what_is_gone_or_damaged_or_too_much_is_said_in_words() {
     world.sources.add(&with(&world, "a", &vendor, &[("media_mib", "5")])).expect("added");
     let damaged = keep(&world.media, b"damaged").await;
     let name = Address::of(b"damaged").to_string();
-    let file = world.folder.path().join("media").join(&name[..2]).join(&name[2..]);
+    let file = world.folder().join("media").join(&name[..2]).join(&name[2..]);
     std::fs::write(file, "another").expect("somebody writes there");
     let mut png = PNG.to_vec();
     png.resize(3 << 20, 0);

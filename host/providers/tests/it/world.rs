@@ -18,7 +18,7 @@ use crate::native::Native;
 pub(crate) const KEY: &str = "sk-geheim/4711+x";
 
 pub(crate) struct World {
-    pub(crate) folder: TempDir,
+    folder: TempDir,
     pub(crate) settings: Settings,
     pub(crate) secrets: Secrets,
     pub(crate) sources: Sources,
@@ -58,6 +58,10 @@ impl World {
         }
     }
 
+    pub(crate) fn folder(&self) -> &std::path::Path {
+        self.folder.path()
+    }
+
     pub(crate) fn source(&self, name: &str, adapter: &str, url: &str) -> SourceRecord {
         SourceRecord {
             name: name.to_owned(),
@@ -78,6 +82,12 @@ impl World {
 
     pub(crate) async fn ask(&self) -> Result<Completion, ModelsFailure> {
         self.ask_for(vec![Message::user("hi")]).await
+    }
+
+    pub(crate) async fn ask_line(&self, line: SourceLine) -> Result<Completion, ModelsFailure> {
+        let prompt = Prompt { messages: vec![Message::user("hi")], ..Prompt::default() };
+        let cause = cause();
+        self.providers.complete(LineRequest { line, prompt: &prompt, cause: &cause }, &self.watcher).await
     }
 
     pub(crate) async fn ask_for(&self, messages: Vec<Message>) -> Result<Completion, ModelsFailure> {
