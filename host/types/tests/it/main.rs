@@ -1,0 +1,2 @@
+mod fit;
+mod tokens;
