@@ -7,6 +7,7 @@ mod retry_after;
 mod sentence;
 mod show;
 mod standing;
+mod window;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use self::attempt::{Caller, Route, failure};
 use self::complete::completion;
 use self::show::Show;
 use self::standing::Standings;
+use self::window::Windows;
 use crate::assembler::AnswerLimits;
 use crate::transport::{Transport, TransportError};
 
@@ -69,6 +71,7 @@ pub struct Providers {
     transport: Transport,
     policy: Policy,
     standings: Standings,
+    windows: Windows,
 }
 
 impl Providers {
@@ -85,8 +88,8 @@ impl Providers {
         policy: Policy,
     ) -> Result<Self, TransportError> {
         let transport = Transport::new(request::timeouts(&settings))?;
-        let standings = Standings::default();
-        Ok(Providers { settings, secrets, sources, adapters, transport, policy, standings })
+        let (standings, windows) = (Standings::default(), Windows::default());
+        Ok(Providers { settings, secrets, sources, adapters, transport, policy, standings, windows })
     }
 
     /// All sources and how they stand, in the order in which they are tried; the built-in one while there is no other.

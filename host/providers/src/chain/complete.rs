@@ -57,8 +57,7 @@ impl Providers {
                 Next::GiveUp { again } => return Err(give_up(&sources, tried, again, partial)),
             };
             show.begin();
-            let request = request::build(&self.settings, &route, asked.prompt);
-            let answer = self.ask(&route, &request, &mut show).await;
+            let answer = self.ask_within(&route, asked.prompt, &mut show).await;
             let record = &route.record;
             let Some(error) = answer.error.clone() else {
                 show.clear();

@@ -9,4 +9,5 @@ mod log;
 mod native;
 mod transport;
 mod vendor;
+mod window;
 mod world;

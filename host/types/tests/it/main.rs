@@ -1,2 +1,4 @@
+//! Tests of what the neutral vocabulary computes.
+
 mod fit;
 mod tokens;
