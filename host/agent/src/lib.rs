@@ -15,6 +15,7 @@ mod errands;
 mod intake;
 mod interrupt;
 mod lifecycle;
+mod loops;
 mod meters;
 mod mind;
 mod outputs;
