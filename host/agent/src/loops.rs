@@ -52,13 +52,18 @@ impl Loops {
                     "{name} was called {times} times with the same arguments, to the same result"
                 ));
             }
-            let failed = self.failures.iter().find(|((tool, _), times)| tool == name && **times >= most * 2);
-            if let Some((_, times)) = failed {
-                let reason = format!("{name} failed {times} times in the same way");
+            if let Some(reason) = self.fails(name, limits) {
                 return Some(Circle { reason, finish: "identical-errors" });
             }
         }
         None
+    }
+
+    /// Why a tool is not to be tried any more, if it only fails.
+    pub(crate) fn fails(&self, name: &str, limits: &Limits) -> Option<String> {
+        let most = limits.identical_calls.saturating_mul(2);
+        let failed = self.failures.iter().find(|((tool, _), times)| tool == name && **times >= most);
+        failed.map(|(_, times)| format!("{name} failed {times} times in the same way"))
     }
 
     /// Keeps in mind what a call came to.

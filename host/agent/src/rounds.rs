@@ -230,6 +230,11 @@ impl Turn {
             return responded.map_or(Ok(()), |text| Err(Ended::Responded(text)));
         }
         for asked in calls {
+            if let Some(reason) = self.loops.fails(&asked.name, &self.limits) {
+                self.refuse_calls(std::slice::from_ref(asked), &format!("refused: {reason}; it was not run"));
+                *recorded += 1;
+                continue;
+            }
             let workshop = self.workshop();
             let work = workshop.run(asked, &self.turn_data);
             let outcome = guard(&self.control, self.deadline, work).await??;

@@ -95,11 +95,32 @@ async fn a_tool_that_fails_the_same_way_again_and_again_breaks_the_turn() {
     home.plugins.offer_tool("light", crate::fake::tool("light", Effect::Read), |args, _| {
         Box::pin(async move { Err(homeagent_types::CallError::NotFound(format!("the light {args}"))) })
     });
-    let answers = (0..5).map(|at| call("light", &format!("{{\"id\":{at}}}"))).collect();
+    let answers = (0..5).map(|at| call("light", &format!("{{\"n\":{at}}}"))).collect();
     let result = home.turn("go", answers).await;
     assert_eq!((result.finish.as_str(), result.tool_rounds), ("identical-errors", 4));
     assert!(result.reply.contains("light failed 4 times in the same way"), "{}", result.reply);
     home.works().await;
+}
+
+#[tokio::test]
+async fn many_calls_of_one_answer_do_not_all_fail_in_the_same_way() {
+    let home = limited("core.agent.identical_calls", 2).await;
+    let count = std::sync::Arc::new(std::sync::atomic::AtomicU32::new(0));
+    let runs = std::sync::Arc::clone(&count);
+    home.plugins.offer_tool("light", crate::fake::tool("light", Effect::Own), move |args, _| {
+        runs.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        Box::pin(async move { Err(homeagent_types::CallError::NotFound(format!("the light {args}"))) })
+    });
+    let mut asked = home.ask("go").await;
+    let arguments: Vec<String> = (0..30).map(|at| format!("{{\"n\":{at}}}")).collect();
+    let wanted: Vec<(&str, &str)> = arguments.iter().map(|args| ("light", args.as_str())).collect();
+    soon(home.models.next()).await.end(calls(&wanted));
+    let model = soon(home.models.next()).await;
+    assert_eq!(model.results().len(), 30, "each call has its result");
+    assert!(model.results()[29].contains("failed 4 times in the same way"), "{}", model.results()[29]);
+    model.end(answer("There are no such lights."));
+    assert_eq!(finished(&mut asked).await.finish, "stop");
+    assert_eq!(count.load(std::sync::atomic::Ordering::Relaxed), 4);
 }
 
 #[tokio::test]
