@@ -15,7 +15,7 @@ use homeagent_types::model::{AssistantAnswer, Completion, ContentPart, FinishRea
 use homeagent_types::ports::{LineRequest, Models, ModelsFailure, PluginStatus, Plugins, Progress};
 use homeagent_types::stage::{Patch, StageContext};
 use homeagent_types::{
-    CallError, Cause, Conversation, Offers, Output, OutputDelta, Principal, Receipt, Role, ToolOutput,
+    CallError, Cause, Conversation, Offers, Output, OutputDelta, Principal, Receipt, Role, ToolOutput, tokens,
 };
 use serde_json::json;
 use tempfile::TempDir;
@@ -162,8 +162,10 @@ fn prompts(criterion: &mut Criterion) {
     let head = prompt::head("You are 小满, the voice of this home.");
     let added = ["It rains.".to_owned()];
     criterion.bench_function("prompt assembly, full window, 24 tools", |bencher| {
-        bencher.iter(|| prompt::assemble(&head, &window, tools.clone(), "Monday, 2026-11-30 09:00:00", &added));
+        bencher.iter(|| prompt::assemble(&head, window.clone(), tools.clone(), &added));
     });
+    let prompt = prompt::assemble(&head, window, tools, &added);
+    criterion.bench_function("its tokens, estimated", |bencher| bencher.iter(|| tokens::of_prompt(&prompt)));
 }
 
 fn turns(criterion: &mut Criterion) {

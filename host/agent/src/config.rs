@@ -13,6 +13,8 @@ pub(crate) struct Limits {
     pub(crate) turn: Duration,
     /// Identical calls in a row before a turn stops.
     pub(crate) identical_calls: u32,
+    /// Tokens that the model calls of a turn may take together.
+    pub(crate) turn_tokens: u64,
     pub(crate) reply_bytes: usize,
     pub(crate) reasoning_bytes: usize,
     pub(crate) arguments_bytes: usize,
@@ -33,6 +35,9 @@ impl Limits {
             rounds: count("core.agent.rounds")?,
             turn: settings.duration("core.agent.turn_seconds")?,
             identical_calls: count("core.agent.identical_calls")?,
+            turn_tokens: settings
+                .integer("core.agent.turn_tokens")
+                .map(|most| u64::try_from(most).unwrap_or(u64::MAX))?,
             reply_bytes: size("core.agent.max_reply_bytes")?,
             reasoning_bytes: size("core.agent.max_reasoning_bytes")?,
             arguments_bytes: size("core.agent.max_arguments_bytes")?,

@@ -19,7 +19,7 @@ use crate::rights::{refresh, standing};
 use crate::sending::Reply;
 
 /// What the model reads before the text of an interrupt.
-pub(crate) const MARK: &str = "[打断消息]";
+pub(crate) const MARK: &str = homeagent_types::fit::INTERRUPT;
 
 /// How many model calls of one turn may be cancelled.
 const MOST_CANCELS: u32 = 2;

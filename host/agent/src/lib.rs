@@ -15,6 +15,7 @@ mod errands;
 mod intake;
 mod interrupt;
 mod lifecycle;
+mod loops;
 mod media;
 mod media_tools;
 mod meters;

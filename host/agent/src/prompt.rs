@@ -1,5 +1,5 @@
 //! What a model is shown, in an order that stays the same from call to call: persona, rules, tools sorted by name,
-//! history; what changes comes last.
+//! history, in which the times stand where they were told; what changes comes last.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -110,19 +110,16 @@ pub fn head(persona: &str) -> Vec<Message> {
         .collect()
 }
 
-/// Puts a prompt together: `head`, then the `window`, then one message with what changes - the `time`, and `added`, the
+/// Puts a prompt together: `head`, then the `window`, then, where there are any, one message with what changes: `added`, the
 /// system messages of this turn's handlers. `tools` come sorted by name.
 #[must_use]
-pub fn assemble(head: &[Message], window: &[Message], tools: Vec<ToolSpec>, time: &str, added: &[String]) -> Prompt {
+pub fn assemble(head: &[Message], window: Vec<Message>, tools: Vec<ToolSpec>, added: &[String]) -> Prompt {
     let mut messages = Vec::with_capacity(head.len() + window.len() + 1);
     messages.extend_from_slice(head);
-    messages.extend_from_slice(window);
-    let mut last = format!("It is {time}.");
-    for text in added {
-        last.push_str("\n\n");
-        last.push_str(text);
+    messages.extend(window);
+    if !added.is_empty() {
+        messages.push(Message::System(added.join("\n\n")));
     }
-    messages.push(Message::System(last));
     Prompt { messages, tools, tool_choice: ToolChoice::Auto, max_tokens: None }
 }
 

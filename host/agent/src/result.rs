@@ -26,8 +26,8 @@ pub struct TurnResult {
     pub run: String,
     /// The text that was sent, or the part of it that was shown.
     pub reply: String,
-    /// Why it ended: `stop`, `length`, `content-filter`, `refusal`, `empty`, `rounds`, `identical-calls`, `responded`,
-    /// `command`, `refused`, `stopped`, `failed`, `timeout`, `shutting-down`.
+    /// Why it ended: `stop`, `length`, `content-filter`, `refusal`, `empty`, `rounds`, `tokens`, `identical-calls`,
+    /// `identical-errors`, `responded`, `command`, `refused`, `stopped`, `failed`, `timeout`, `shutting-down`.
     pub finish: String,
     /// How often it went back to the model after tool calls.
     pub tool_rounds: u32,

@@ -2,19 +2,21 @@
 
 use std::pin::pin;
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use homeagent_journal::{EventKind, JournalError};
-use homeagent_types::ToolCall;
-use homeagent_types::model::{Completion, FailureClass, FinishReason, Message, Prompt, SourceLine, Usage};
+use homeagent_types::model::{
+    AssistantAnswer, Completion, FailureClass, FinishReason, Message, Prompt, SourceLine, Usage,
+};
 use homeagent_types::ports::{LineRequest, ModelsFailure};
 use homeagent_types::stage::{ModelAnswer, Stage, StageData};
+use homeagent_types::{ToolCall, tokens};
 use serde_json::json;
 
 use crate::errands::Order;
 use crate::media_tools;
 use crate::policy::Policies;
 use crate::prompt;
-use crate::schema::canonical;
 use crate::sink::{Call, LONG_TEXT, Sink};
 use crate::stages::Stages;
 use crate::toolloop::{Outcome, Workshop};
@@ -27,6 +29,12 @@ const CHAIN_TOPIC: &str = "agent_llm_chain";
 
 /// What stands behind a text that the model could not finish.
 const UNFINISHED: &str = "\n[unfinished: the answer was cut off here]";
+
+/// What a model is told that called tools and then gave no words.
+const ASK_FOR_WORDS: &str = "Your last answer was empty. Say in words what came of the tools.";
+
+/// How long the model goes by the time that it was told.
+const TIME_HOLDS: Duration = Duration::from_secs(60);
 
 /// A turn's last text and why it is the last.
 #[derive(Debug)]
@@ -84,6 +92,9 @@ impl Turn {
                 self.result.tool_rounds += 1;
                 return Ok(None);
             }
+            if text.trim().is_empty() && !had_calls && self.asks_for_words(said.finish) {
+                return Ok(None);
+            }
             return Ok(Some(self.last_words(text, had_calls, said.finish)));
         }
         self.use_tools(text, &calls).await
@@ -125,6 +136,18 @@ impl Turn {
         self.result.tool_rounds < self.limits.rounds
     }
 
+    /// Whether a model that gave no words after its tools is asked for them: once in a turn.
+    fn asks_for_words(&mut self, finish: Option<FinishReason>) -> bool {
+        let at_will = matches!(finish, None | Some(FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Other));
+        let answered = self.reply.lock().unwrap_or_else(PoisonError::into_inner).answered().is_some();
+        if self.asked_for_words || !at_will || answered || self.result.tool_rounds == 0 {
+            return false;
+        }
+        self.asked_for_words = true;
+        self.systems.push(ASK_FOR_WORDS.to_owned());
+        true
+    }
+
     /// The answer of a model that calls no tool. Never empty.
     fn last_words(&mut self, text: String, had_calls: bool, finish: Option<FinishReason>) -> Answer {
         let reason = match finish {
@@ -154,50 +177,27 @@ impl Turn {
 
     /// Runs the calls of an answer, unless a limit forbids it.
     async fn use_tools(&mut self, text: String, calls: &[ToolCall]) -> Result<Option<Answer>, Ended> {
-        let names = || calls.iter().map(|call| call.name.as_str()).collect::<Vec<_>>().join(", ");
         let limit = if !self.may_go_on() {
             let rounds = self.limits.rounds;
-            let sentence = format!(
-                "I stopped here: one answer may take {rounds} rounds of tool calls. Not run any more: {}.",
-                names()
-            );
-            Some((sentence, "rounds"))
-        } else if let Some(name) = self.breaks(calls) {
-            let sentence = format!(
-                "I stopped here: {name} was called {} times in a row with the same arguments. Not run any more: {}.",
-                self.limits.identical_calls,
-                names()
-            );
-            Some((sentence, "identical-calls"))
+            Some((format!("one answer may take {rounds} rounds of tool calls"), "rounds"))
+        } else if self.spent >= self.limits.turn_tokens {
+            let most = self.limits.turn_tokens;
+            Some((format!("one answer may take {most} tokens, and this one took {}", self.spent), "tokens"))
         } else {
-            None
+            self.loops.check(calls, &self.limits).map(|circle| (circle.reason, circle.finish))
         };
-        let Some((sentence, finish)) = limit else {
+        let Some((reason, finish)) = limit else {
             self.run_tools(calls).await?;
             self.result.tool_rounds += 1;
             return Ok(None);
         };
+        let names = calls.iter().map(|call| call.name.as_str()).collect::<Vec<_>>().join(", ");
+        let sentence = format!("I stopped here: {reason}. Not run any more: {names}.");
         tracing::warn!(finish, "a turn reached a limit");
         self.refuse_calls(calls, "refused: a limit of this turn is reached; it was not run");
         self.add(assistant(sentence.clone()), json!({ "by": "host" }));
         let text = if text.trim().is_empty() { sentence } else { format!("{}\n\n{sentence}", text.trim_end()) };
         Ok(Some(Answer { text, finish }))
-    }
-
-    /// The tool that was called too often in a row, counting these calls.
-    fn breaks(&mut self, calls: &[ToolCall]) -> Option<String> {
-        for call in calls {
-            let this = format!("{} {}", call.name, canonical(&call.arguments));
-            if self.repeated.0 == this {
-                self.repeated.1 += 1;
-            } else {
-                self.repeated = (this, 1);
-            }
-            if self.repeated.1 > self.limits.identical_calls {
-                return Some(call.name.clone());
-            }
-        }
-        None
     }
 
     /// Runs calls and records their results in the order of the calls. However it ends, each call has a result.
@@ -231,6 +231,11 @@ impl Turn {
             return responded.map_or(Ok(()), |text| Err(Ended::Responded(text)));
         }
         for asked in calls {
+            if let Some(reason) = self.loops.fails(&asked.name, &self.limits) {
+                self.refuse_calls(std::slice::from_ref(asked), &format!("refused: {reason}; it was not run"));
+                *recorded += 1;
+                continue;
+            }
             let workshop = self.workshop();
             let work = workshop.run(asked, &self.turn_data);
             let outcome = guard(&self.control, self.deadline, work).await??;
@@ -258,7 +263,9 @@ impl Turn {
             self.control.was_told_foreign();
         }
         self.held.append(&mut outcome.held);
-        self.last_result = Some(outcome.text(self.limits.result_bytes));
+        let text = outcome.text(self.limits.result_bytes);
+        self.loops.came_to(asked, &text, outcome.result.is_err());
+        self.last_result = Some(text);
         self.add(message, about);
         *recorded += 1;
         self.systems.extend(outcome.systems);
@@ -296,6 +303,9 @@ impl Turn {
 
     async fn ask(&mut self) -> Result<Asked, Ended> {
         self.refresh();
+        if self.told_time.elapsed() >= TIME_HOLDS {
+            self.tell_time(prompt::time());
+        }
         let prompt = self.prompt();
         let called = json!({
             "round": self.result.tool_rounds + 1,
@@ -331,7 +341,10 @@ impl Turn {
                 sink.void();
                 Ok(Asked::Interrupted)
             }
-            Ok(Some(Call::Answered(completion))) => Ok(Asked::Answered(completion)),
+            Ok(Some(Call::Answered(completion))) => {
+                self.spent = self.spent.saturating_add(taken(&prompt, &completion.answer));
+                Ok(Asked::Answered(completion))
+            }
             Ok(Some(Call::Overgrown(LONG_TEXT))) => Ok(Asked::CutText(sink.text())),
             Ok(Some(Call::Overgrown(what))) => {
                 self.keep_unfinished(seen(sink.text()));
@@ -380,7 +393,7 @@ impl Turn {
         }
         self.context.prompt_digest = prompt_digest;
         self.context.tools_digest = tools_digest;
-        prompt::assemble(&head, self.context.window.messages(), tools, &self.time, &self.systems)
+        prompt::assemble(&head, self.context.window.shown(), tools, &self.systems)
     }
 
     fn keep_unfinished(&mut self, text: String) {
@@ -449,6 +462,14 @@ async fn recorded<T>(
 /// A text of the agent's, without calls.
 pub(crate) fn assistant(text: String) -> Message {
     Message::Assistant { text, reasoning: String::new(), tool_calls: Vec::new(), opaque: Vec::new() }
+}
+
+/// The tokens that a call took: as the vendor says, or estimated.
+fn taken(prompt: &Prompt, answer: &AssistantAnswer) -> u64 {
+    match answer.usage {
+        Some(usage) if usage != Usage::default() => usage.input.saturating_add(usage.output),
+        _ => tokens::of_prompt(prompt) + tokens::of_text(&answer.text) + tokens::of_text(&answer.reasoning),
+    }
 }
 
 fn is_overflow(failure: &ModelsFailure) -> bool {

@@ -20,6 +20,7 @@ use crate::config::Limits;
 use crate::core::{self, Core};
 use crate::errands;
 use crate::interrupt::{Control, MARK, Stop};
+use crate::loops::Loops;
 use crate::media;
 use crate::outputs::{self, Route};
 use crate::prompt;
@@ -31,7 +32,7 @@ use crate::sending::Reply;
 use crate::stages::{Ending, Stages, Verdict};
 use crate::tools::ToolSet;
 use crate::watch::{Shower, Watcher};
-use crate::window::{Context, FOREIGN, Window};
+use crate::window::{AT, Context, FOREIGN, Window};
 
 /// Why a turn does not go on to its answer.
 #[derive(Debug)]
@@ -95,11 +96,15 @@ pub(crate) struct Turn {
     pub(crate) turn_data: Vec<(String, String)>,
     pub(crate) begun: Instant,
     pub(crate) deadline: Instant,
-    pub(crate) time: String,
+    /// When the model was told the time last.
+    pub(crate) told_time: Instant,
     /// Ids of tool calls, so that each is unique in the run.
     pub(crate) call_ids: HashSet<String>,
-    /// The last call in one spelling, and how often it came in a row.
-    pub(crate) repeated: (String, u32),
+    pub(crate) loops: Loops,
+    /// Tokens that the turn's model calls took so far, estimated where the vendor does not tell.
+    pub(crate) spent: u64,
+    /// The model gave no words once, and was asked for them.
+    pub(crate) asked_for_words: bool,
     /// The window was halved once because a model found it too long.
     pub(crate) halved: bool,
     /// What the last tool came to, for people.
@@ -175,9 +180,11 @@ impl Turn {
             reply,
             systems: Vec::new(),
             turn_data: Vec::new(),
-            time: prompt::time(),
+            told_time: begun,
             call_ids: HashSet::new(),
-            repeated: (String::new(), 0),
+            loops: Loops::default(),
+            spent: 0,
+            asked_for_words: false,
             halved: false,
             last_result: None,
             held: Vec::new(),
@@ -232,7 +239,7 @@ impl Turn {
         }
         let message = prompt::user_message(&self.input, "");
         let foreign = is_foreign(&self.input, &self.stages.offers);
-        self.add(message, json!({ INPUT_ID: self.input.id, FOREIGN: foreign }));
+        self.add(message, json!({ INPUT_ID: self.input.id, FOREIGN: foreign, AT: prompt::time() }));
         proceed(verdict.ending)?;
         self.context.window.prune(self.limits.window_events);
         self.look_whose();
@@ -294,9 +301,19 @@ impl Turn {
         if foreign {
             about[FOREIGN] = json!(true);
         }
+        let at = about[AT].as_str().map(str::to_owned);
         self.record.message(&message, about);
         self.context.window.push(message, foreign);
+        if let Some(at) = at {
+            self.tell_time(at);
+        }
         self.look_whose();
+    }
+
+    /// Puts the time behind what stands last in the window.
+    pub(crate) fn tell_time(&mut self, time: String) {
+        self.context.window.note_time(time);
+        self.told_time = Instant::now();
     }
 
     /// Keeps in mind whether others may have written something that stands in the window.
@@ -323,7 +340,7 @@ impl Turn {
         self.record.note(EventKind::Interrupted, json!({ INPUT_ID: input.id, "by": by }));
         if let (None, StageData::Input(said)) = (&verdict.ending, &verdict.data) {
             let foreign = is_foreign(said, &self.stages.offers) || verdict.foreign;
-            let about = json!({ INPUT_ID: input.id, "interrupt": true, FOREIGN: foreign });
+            let about = json!({ INPUT_ID: input.id, "interrupt": true, FOREIGN: foreign, AT: prompt::time() });
             self.add(prompt::user_message(said, MARK), about);
         }
         // Only now it is taken, with its words: a turn that was ended meanwhile leaves it to the next.

@@ -25,10 +25,16 @@ pub(crate) struct Window {
     messages: Vec<Message>,
     /// For each message, whether others may have written it.
     foreign: Vec<bool>,
+    /// For each message, the time that the model is told behind it. It is told where it was, so that what precedes the next
+    /// message stays the same for ever and vendors' caches hit.
+    times: Vec<Option<String>>,
 }
 
 /// The field of a message's event that says that others may have written it.
 pub(crate) const FOREIGN: &str = "foreign";
+
+/// The field of a message's event that says the time that the model is told behind it.
+pub(crate) const AT: &str = "at";
 
 impl Window {
     /// Rebuilds a window from the journal. Calls that were cut off get a result that says so.
@@ -37,7 +43,12 @@ impl Window {
         for event in events {
             let Some(message) = event.payload.get("message").cloned() else { continue };
             match serde_json::from_value::<Message>(message) {
-                Ok(message) => window.push(message, event.payload[FOREIGN] == true),
+                Ok(message) => {
+                    window.push(message, event.payload[FOREIGN] == true);
+                    if let Some(time) = event.payload[AT].as_str() {
+                        window.note_time(time.to_owned());
+                    }
+                }
                 Err(error) => tracing::warn!(seq = event.seq, %error, "a message in the journal can't be read"),
             }
         }
@@ -63,6 +74,7 @@ impl Window {
     fn put(&mut self, message: Message, foreign: bool) {
         self.messages.push(message);
         self.foreign.push(foreign);
+        self.times.push(None);
     }
 
     /// Whether what others may have written stands in it.
@@ -118,6 +130,7 @@ impl Window {
     fn drop_before(&mut self, start: usize) {
         self.messages.drain(..start);
         self.foreign.drain(..start);
+        self.times.drain(..start);
     }
 
     fn drop_headless(&mut self) {
@@ -140,8 +153,26 @@ impl Window {
         }
     }
 
+    /// Notes that it is this time behind the last message. Called with no call open.
+    pub(crate) fn note_time(&mut self, time: String) {
+        if let Some(last) = self.times.last_mut() {
+            *last = Some(time);
+        }
+    }
+
+    /// The messages alone.
     pub(crate) fn messages(&self) -> &[Message] {
         &self.messages
+    }
+
+    /// The messages with the times between them, as the model is shown them.
+    pub(crate) fn shown(&self) -> Vec<Message> {
+        let mut shown = Vec::with_capacity(self.messages.len() * 3 / 2);
+        for (message, time) in self.messages.iter().zip(&self.times) {
+            shown.push(message.clone());
+            shown.extend(time.as_ref().map(|time| Message::System(format!("It is {time}."))));
+        }
+        shown
     }
 
     fn bytes(&self) -> usize {

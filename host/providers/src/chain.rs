@@ -13,6 +13,7 @@ mod sentence;
 mod show;
 mod standing;
 mod switch;
+mod window;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,6 +34,7 @@ use self::complete::completion;
 use self::gates::Gates;
 use self::show::Show;
 use self::standing::Standings;
+use self::window::Windows;
 use crate::assembler::AnswerLimits;
 use crate::transport::{Transport, TransportError};
 
@@ -85,6 +87,7 @@ pub struct Providers {
     standings: Standings,
     media: Option<Store>,
     gates: Gates,
+    windows: Windows,
 }
 
 impl Providers {
@@ -101,9 +104,20 @@ impl Providers {
         policy: Policy,
     ) -> Result<Self, TransportError> {
         let transport = Transport::new(request::timeouts(&settings))?;
-        let standings = Standings::default();
+        let (standings, windows) = (Standings::default(), Windows::default());
         let gates = Gates::default();
-        Ok(Providers { settings, secrets, sources, adapters, transport, policy, standings, gates, media: None })
+        Ok(Providers {
+            settings,
+            secrets,
+            sources,
+            adapters,
+            transport,
+            policy,
+            standings,
+            windows,
+            gates,
+            media: None,
+        })
     }
 
     /// All sources and how they stand, in the order in which they are tried; the built-in one while there is no other.

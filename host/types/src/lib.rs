@@ -6,6 +6,7 @@
 mod base64_bytes;
 pub mod channel;
 pub mod error;
+pub mod fit;
 pub mod input;
 pub mod json;
 pub mod lines;

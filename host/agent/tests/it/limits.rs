@@ -43,6 +43,105 @@ async fn calls_that_alternate_do_not() {
 }
 
 #[tokio::test]
+async fn calls_that_come_again_and_again_to_the_same_result_break_the_turn() {
+    let home = limited("core.agent.identical_calls", 2).await;
+    let (a, b) = (("look", "{\"n\":1,\"m\":2}"), ("other", "{}"));
+    // Alternating, side by side, and in another order and spelling.
+    let answers = vec![
+        calls(&[a, b]),
+        call("other", " {} "),
+        calls(&[("look", "{ \"m\": 2, \"n\": 1 }"), b, a]),
+        calls(&[("other", "{\"n\":3}"), a]),
+    ];
+    let result = home.turn("go", answers).await;
+    assert_eq!((result.finish.as_str(), result.tool_rounds), ("identical-calls", 3));
+    assert!(result.reply.contains("look was called 3 times with the same arguments"), "{}", result.reply);
+    home.works().await;
+}
+
+#[tokio::test]
+async fn an_interrupt_does_not_hide_a_loop() {
+    let home = Home::new().await;
+    home.settings.set("core.agent.identical_calls", 2).unwrap();
+    home.plugins.offer_echo("look", Effect::Read);
+    home.say("me", "go").await;
+    soon(home.models.next()).await.end(call("look", "{}"));
+    soon(home.models.next()).await.end(call("look", "{}"));
+    let model = soon(home.models.next()).await;
+    home.interrupt("me", "well?").await;
+    soon(model.cancelled()).await;
+    soon(home.models.next()).await.end(call("look", "{}"));
+    let output = soon(home.plugins.next_output()).await;
+    assert!(output.text.contains("2 times in a row"), "{}", output.text);
+}
+
+#[tokio::test]
+async fn calls_whose_result_changes_go_on() {
+    let home = limited("core.agent.identical_calls", 2).await;
+    let count = std::sync::atomic::AtomicU32::new(0);
+    home.plugins.offer_tool("clock", crate::fake::tool("clock", Effect::Read), move |_, _| {
+        let count = count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        Box::pin(async move { Ok(homeagent_types::ToolOutput::text(&format!("tick {count}"))) })
+    });
+    let mut answers: Vec<_> = (0..6).map(|at| call(if at % 2 == 0 { "clock" } else { "look" }, "{}")).collect();
+    answers.truncate(5);
+    answers.push(answer("done"));
+    assert_eq!(home.turn("go", answers).await.finish, "stop");
+}
+
+#[tokio::test]
+async fn a_tool_that_fails_the_same_way_again_and_again_breaks_the_turn() {
+    let home = limited("core.agent.identical_calls", 2).await;
+    home.plugins.offer_tool("light", crate::fake::tool("light", Effect::Read), |args, _| {
+        Box::pin(async move { Err(homeagent_types::CallError::NotFound(format!("the light {args}"))) })
+    });
+    let answers = (0..5).map(|at| call("light", &format!("{{\"n\":{at}}}"))).collect();
+    let result = home.turn("go", answers).await;
+    assert_eq!((result.finish.as_str(), result.tool_rounds), ("identical-errors", 4));
+    assert!(result.reply.contains("light failed 4 times in the same way"), "{}", result.reply);
+    home.works().await;
+}
+
+#[tokio::test]
+async fn many_calls_of_one_answer_do_not_all_fail_in_the_same_way() {
+    let home = limited("core.agent.identical_calls", 2).await;
+    let count = std::sync::Arc::new(std::sync::atomic::AtomicU32::new(0));
+    let runs = std::sync::Arc::clone(&count);
+    home.plugins.offer_tool("light", crate::fake::tool("light", Effect::Own), move |args, _| {
+        runs.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        Box::pin(async move { Err(homeagent_types::CallError::NotFound(format!("the light {args}"))) })
+    });
+    let mut asked = home.ask("go").await;
+    let arguments: Vec<String> = (0..30).map(|at| format!("{{\"n\":{at}}}")).collect();
+    let wanted: Vec<(&str, &str)> = arguments.iter().map(|args| ("light", args.as_str())).collect();
+    soon(home.models.next()).await.end(calls(&wanted));
+    let model = soon(home.models.next()).await;
+    assert_eq!(model.results().len(), 30, "each call has its result");
+    assert!(model.results()[29].contains("failed 4 times in the same way"), "{}", model.results()[29]);
+    model.end(answer("There are no such lights."));
+    assert_eq!(finished(&mut asked).await.finish, "stop");
+    assert_eq!(count.load(std::sync::atomic::Ordering::Relaxed), 4);
+}
+
+#[tokio::test]
+async fn the_tokens_of_a_turn_are_limited_and_that_is_said() {
+    let home = limited("core.agent.turn_tokens", 2000).await;
+    let dear = |n: u32| {
+        let mut answer = call("look", &format!("{{\"n\":{n}}}"));
+        answer.usage = Some(homeagent_types::model::Usage { input: 1500, output: 1, ..Default::default() });
+        answer
+    };
+    let result = home.turn("go", vec![dear(1), dear(2)]).await;
+    assert_eq!((result.finish.as_str(), result.tool_rounds), ("tokens", 1));
+    assert!(result.reply.contains("2000 tokens, and this one took 3002"), "{}", result.reply);
+    home.works().await;
+    // A vendor that tells no numbers is no way around it.
+    let mut long = call("look", "{}");
+    (long.usage, long.text) = (None, "word ".repeat(3000));
+    assert_eq!(home.turn("go", vec![long]).await.finish, "tokens");
+}
+
+#[tokio::test]
 async fn long_results_are_cut_at_a_character() {
     let home = limited("core.agent.max_tool_result_bytes", 1024).await;
     home.plugins.offer_tool("long", crate::fake::tool("long", Effect::Read), |_, _| {

@@ -4,6 +4,7 @@
 
 mod arrears;
 mod asking;
+mod caches;
 mod commands;
 mod crashes;
 mod errands;

@@ -68,7 +68,7 @@ async fn those_who_wait_see_the_answer_grow_and_get_the_result() {
 }
 
 #[tokio::test]
-async fn the_prompt_is_persona_rules_history_and_the_time_last() {
+async fn the_prompt_is_persona_rules_and_history_with_the_time_behind_what_is_said() {
     let home = Home::new().await;
     std::fs::write(home.folder.path().join("personal.md"), "You are 小满.").unwrap();
     home.turn("one", vec![answer("1")]).await;
@@ -85,7 +85,7 @@ async fn the_prompt_is_persona_rules_history_and_the_time_last() {
             Message::Tool { .. } => "tool",
         })
         .collect();
-    assert_eq!(kinds, ["system", "system", "user", "assistant", "user", "system"]);
+    assert_eq!(kinds, ["system", "system", "user", "system", "assistant", "user", "system"]);
     assert_eq!(model.prompt.messages[0], Message::System("You are 小满.".to_owned()));
     assert!(model.last_system().starts_with("It is "));
     assert!(model.tools().is_sorted());
@@ -197,9 +197,23 @@ async fn no_words_is_said_in_words() {
     assert_eq!(result.finish, "empty");
     assert!(!result.reply.is_empty());
     home.plugins.offer_echo("look", Effect::Read);
-    let result = home.turn("look it up", vec![call("look", "{}"), answer("  ")]).await;
+    let result = home.turn("look it up", vec![call("look", "{}"), answer("  "), answer("")]).await;
     assert_eq!((result.finish.as_str(), result.tool_rounds), ("empty", 1));
     assert!(result.reply.contains("tools have run"));
+}
+
+#[tokio::test]
+async fn a_model_without_words_after_its_tools_is_asked_for_them_once() {
+    let home = Home::new().await;
+    home.plugins.offer_echo("look", Effect::Read);
+    let mut asked = home.ask("look it up").await;
+    soon(home.models.next()).await.end(call("look", "{}"));
+    soon(home.models.next()).await.end(answer(""));
+    let model = soon(home.models.next()).await;
+    assert!(model.last_system().contains("Say in words"), "{}", model.last_system());
+    model.end(answer("It is seven."));
+    let result = finished(&mut asked).await;
+    assert_eq!((result.finish.as_str(), result.reply.as_str()), ("stop", "It is seven."));
 }
 
 #[tokio::test]

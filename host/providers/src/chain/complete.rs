@@ -32,9 +32,7 @@ impl Providers {
                 }
             };
             show.begin();
-            let mut request = request::build(&self.settings, &route, asked.prompt);
-            self.show_media(&route, &mut request).await;
-            let answer = self.ask(&route, &request, &mut show).await;
+            let answer = self.ask_within(&route, asked.prompt, &mut show).await;
             match fault(&answer) {
                 None => {
                     show.clear();

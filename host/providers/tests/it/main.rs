@@ -17,4 +17,5 @@ mod native;
 mod transport;
 mod turns;
 mod vendor;
+mod window;
 mod world;

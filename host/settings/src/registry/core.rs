@@ -67,6 +67,13 @@ fn agent() -> Vec<Declaration> {
             "After how many identical tool calls in a row a turn stops",
         )
         .counted_in("calls"),
+        integer(
+            "core.agent.turn_tokens",
+            1_000_000,
+            (1000, 1_000_000_000),
+            "How much the model calls of one turn may take together, before it is stopped",
+        )
+        .counted_in("tokens"),
         integer("core.agent.max_reply_bytes", MIB, size, "The longest text a model may answer with")
             .counted_in("bytes"),
         integer("core.agent.max_reasoning_bytes", MIB, size, "The longest reasoning a model may answer with")
@@ -112,6 +119,13 @@ fn model() -> Vec<Declaration> {
         ),
         integer("core.model.max_tokens", 4096, (1, 1_000_000), "The longest answer asked of a model")
             .counted_in("tokens"),
+        integer(
+            "core.model.context_tokens",
+            32_768,
+            (2048, 100_000_000),
+            "How much a model can be shown at once, its answer included, where neither its source says so nor its name tells",
+        )
+        .counted_in("tokens"),
         duration("core.model.connect_seconds", Seconds, 10, (1, hour), "How long connecting to a source may take"),
         duration(
             "core.model.first_byte_seconds",
