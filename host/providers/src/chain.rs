@@ -1,6 +1,7 @@
 //! The sources of a line, tried in order.
 
 mod attempt;
+mod listing;
 mod request;
 mod retry_after;
 mod sentence;
@@ -28,6 +29,7 @@ use crate::assembler::AnswerLimits;
 use crate::meters::ModelCall;
 use crate::transport::{Transport, TransportError};
 
+pub use self::listing::ListingError;
 pub use self::standing::{SourceStanding, SourceState};
 
 /// The adapter that serves as the only source while none is configured, and that source's name.

@@ -8,6 +8,7 @@ mod channels;
 mod chat;
 mod events;
 mod metrics;
+mod models;
 mod offers;
 mod owner;
 mod paths;
@@ -91,6 +92,7 @@ fn operations() -> Vec<UtoipaMethodRouter<Shared>> {
         routes!(sources::add, sources::remove),
         routes!(sources::use_first),
         routes!(sources::test),
+        routes!(models::list),
         routes!(adapters::try_recording),
         routes!(owner::pair, owner::status),
         routes!(bindings::list, bindings::bind),

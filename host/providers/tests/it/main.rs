@@ -5,6 +5,7 @@ mod chain;
 mod corpora;
 mod failures;
 mod framing;
+mod listing;
 mod log;
 mod native;
 mod transport;
