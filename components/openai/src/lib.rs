@@ -1,6 +1,8 @@
 //! The LLM adapter for every endpoint that speaks the chat completions protocol.
 
 mod dialect;
+mod models;
+mod preset;
 mod request;
 
 use homeagent_adapters::completions::Completions;

@@ -41,6 +41,11 @@ pub fn media(mime: &str) -> Media {
     Media { mime: mime.to_owned(), name: None, data: vec![1, 2, 3], url: None }
 }
 
+/// The same as a file that has a name.
+pub fn named(mime: &str, name: &str) -> Media {
+    Media { name: Some(name.to_owned()), ..media(mime) }
+}
+
 /// A picture.
 pub fn picture() -> ContentPart {
     ContentPart::Image(media("image/png"))

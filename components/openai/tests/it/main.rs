@@ -2,6 +2,7 @@
 
 mod errors;
 mod models;
+mod presets;
 mod reading;
 mod vectors;
 mod writing;
