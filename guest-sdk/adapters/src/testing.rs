@@ -185,6 +185,21 @@ pub fn embedding_request(model: &str, purpose: EmbeddingPurpose) -> EmbeddingReq
     EmbeddingRequest { model: model.to_owned(), texts, purpose, dimensions: Some(2), options: Vec::new() }
 }
 
+/// Gives what reads whole documents - lists of models, vectors - JSON and texts of all kinds.
+///
+/// # Panics
+///
+/// It does.
+pub fn reads_anything(read: impl Fn(HttpResponse), names: &'static [&'static str]) {
+    let mut runner = TestRunner::new(Config { failure_persistence: None, ..Config::default() });
+    let outcome = runner.run(&(json_like(names, &["m", "1e40", "NaN"]), ".{0,40}"), |(value, garbage)| {
+        read(response(200, &value.to_string()));
+        read(response(200, &garbage));
+        Ok(())
+    });
+    outcome.expect("no panic");
+}
+
 /// The message that an answer becomes in the history. Calls without an id get their place as one.
 pub fn kept(deltas: Vec<Delta>) -> Message {
     let mut message =

@@ -1,7 +1,7 @@
 //! The list of models.
 
 use anthropic::Anthropic;
-use homeagent_adapters::testing::{model_lines, response};
+use homeagent_adapters::testing::{model_lines, reads_anything, response};
 use homeagent_sdk::adapter::Adapter as _;
 
 fn listed(body: &str) -> Vec<String> {
@@ -32,4 +32,16 @@ fn what_is_no_list_says_what_it_is() {
     let refused = r#"{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}"#;
     assert_eq!(listed(refused), ["error Auth: invalid x-api-key"]);
     assert_eq!(listed(r#"{"data":null}"#), ["error Protocol: the answer has no list of models"]);
+}
+
+#[test]
+fn no_answer_is_too_odd_to_be_read() {
+    const NAMES: &[&str] =
+        &["data", "id", "display_name", "max_input_tokens", "max_tokens", "error", "message", "type"];
+    reads_anything(
+        |answer| {
+            let _ = Anthropic::parse_models(answer);
+        },
+        NAMES,
+    );
 }

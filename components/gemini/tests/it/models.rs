@@ -1,7 +1,7 @@
 //! The list of models.
 
 use gemini::Gemini;
-use homeagent_adapters::testing::{model_lines, response};
+use homeagent_adapters::testing::{model_lines, reads_anything, response};
 use homeagent_sdk::adapter::Adapter as _;
 
 fn listed(body: &str) -> Vec<String> {
@@ -32,4 +32,27 @@ fn what_is_no_list_says_what_it_is() {
         "status":"INVALID_ARGUMENT"}}"#;
     assert_eq!(listed(refused), ["error Auth: API key not valid. Please pass a valid API key."]);
     assert_eq!(listed(r#"{"models":[{"name":3},[],null]}"#), Vec::<String>::new());
+}
+
+#[test]
+fn no_answer_is_too_odd_to_be_read() {
+    const NAMES: &[&str] = &[
+        "models",
+        "name",
+        "supportedGenerationMethods",
+        "inputTokenLimit",
+        "embeddings",
+        "values",
+        "usageMetadata",
+        "promptTokenCount",
+        "error",
+        "message",
+    ];
+    reads_anything(
+        |answer| {
+            let _ = Gemini::parse_models(answer.clone());
+            let _ = Gemini::parse_embeddings(answer);
+        },
+        NAMES,
+    );
 }

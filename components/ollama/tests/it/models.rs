@@ -1,6 +1,6 @@
 //! The list of models.
 
-use homeagent_adapters::testing::{model_lines, response};
+use homeagent_adapters::testing::{model_lines, reads_anything, response};
 use homeagent_sdk::adapter::Adapter as _;
 use ollama::Ollama;
 
@@ -36,4 +36,17 @@ fn what_is_no_list_says_what_it_is() {
     assert!(listed(r#"{"models":[]}"#).is_empty());
     assert_eq!(listed(r#"{"models":null}"#), ["error Protocol: the answer has no list of models"]);
     assert_eq!(listed(r#"{"error":"unauthorized"}"#), ["error Auth: unauthorized"]);
+}
+
+#[test]
+fn no_answer_is_too_odd_to_be_read() {
+    const NAMES: &[&str] =
+        &["models", "name", "model", "details", "family", "capabilities", "embeddings", "prompt_eval_count", "error"];
+    reads_anything(
+        |answer| {
+            let _ = Ollama::parse_models(answer.clone());
+            let _ = Ollama::parse_embeddings(answer);
+        },
+        NAMES,
+    );
 }

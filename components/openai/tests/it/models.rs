@@ -1,6 +1,6 @@
 //! Lists of models, as those who speak the protocol send them.
 
-use homeagent_adapters::testing::{model_lines, options, response};
+use homeagent_adapters::testing::{model_lines, options, reads_anything, response};
 use homeagent_sdk::adapter::Adapter as _;
 use openai::OpenAi;
 
@@ -94,4 +94,30 @@ fn damaged_lists_are_read_as_far_as_they_go() {
         assert_eq!(listed(body), [expected], "{body}");
     }
     assert!(listed("<html>")[0].starts_with("error Protocol: the list of models is not JSON"));
+}
+
+#[test]
+fn no_answer_is_too_odd_to_be_read() {
+    const NAMES: &[&str] = &[
+        "data",
+        "models",
+        "id",
+        "name",
+        "context_length",
+        "meta",
+        "n_ctx_train",
+        "index",
+        "embedding",
+        "usage",
+        "prompt_tokens",
+        "error",
+        "message",
+    ];
+    reads_anything(
+        |answer| {
+            let _ = OpenAi::parse_models(answer.clone());
+            let _ = OpenAi::parse_embeddings(answer);
+        },
+        NAMES,
+    );
 }

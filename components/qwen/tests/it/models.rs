@@ -1,6 +1,6 @@
 //! The list of models.
 
-use homeagent_adapters::testing::{model_lines, response};
+use homeagent_adapters::testing::{model_lines, reads_anything, response};
 use homeagent_sdk::adapter::Adapter as _;
 use qwen::Qwen;
 
@@ -22,4 +22,29 @@ fn what_is_no_list_says_what_it_is() {
     let refused = r#"{"code":"InvalidApiKey","message":"Invalid API-key provided.","request_id":"r"}"#;
     assert_eq!(listed(refused), ["error Auth: Invalid API-key provided."]);
     assert_eq!(listed(r#"{"output":{}}"#), ["error Protocol: the answer has no list of models"]);
+}
+
+#[test]
+fn no_answer_is_too_odd_to_be_read() {
+    const NAMES: &[&str] = &[
+        "output",
+        "models",
+        "model",
+        "model_info",
+        "context_window",
+        "embeddings",
+        "text_index",
+        "embedding",
+        "usage",
+        "total_tokens",
+        "code",
+        "message",
+    ];
+    reads_anything(
+        |answer| {
+            let _ = Qwen::parse_models(answer.clone());
+            let _ = Qwen::parse_embeddings(answer);
+        },
+        NAMES,
+    );
 }

@@ -3,6 +3,7 @@
 mod assembler;
 mod chain;
 mod corpora;
+mod discovery;
 mod failures;
 mod framing;
 mod listing;
