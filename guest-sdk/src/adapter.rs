@@ -194,6 +194,12 @@ impl Descriptor {
         self
     }
 
+    /// Something more to know, by name.
+    pub fn with_meta(mut self, (name, value): (String, String)) -> Self {
+        self.meta.push((name, value));
+        self
+    }
+
     /// Answers from [`Adapter::rehearse`] and needs no network.
     pub fn offline(mut self) -> Self {
         self.offline = true;

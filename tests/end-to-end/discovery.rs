@@ -108,7 +108,9 @@ async fn servers_on_the_machine_are_offered_with_a_model_that_talks() {
     let named = |index: usize| [&found["offers"][index]["name"], &found["offers"][index]["model"]];
     assert_eq!(named(0), ["ollama", "qwen3:8b"]);
     assert_eq!(named(1), ["llamacpp", "gemma-3-4b.gguf"]);
-    assert_eq!(found["offers"][0]["base_url"], format!("http://{ollama}/v1"));
+    let offer = &found["offers"][0];
+    assert_eq!((&offer["adapter"], &offer["base_url"]), (&json!("ollama"), &json!(format!("http://{ollama}"))));
+    assert_eq!(found["offers"][1]["options"], json!({ "preset": "llamacpp" }));
     assert_eq!(found["offers"][0]["found_in"], format!("Ollama at http://{ollama}"));
     let (status, detail) = refused(&daemon, "/api/v1/sources/offers/none/accept").await;
     assert!(status == 404 && detail.contains("ollama, llamacpp"), "{status} {detail}");

@@ -103,7 +103,13 @@ fn rule(message: &Message) -> Option<Value> {
 fn part(part: &ContentPart) -> Option<Value> {
     match part {
         ContentPart::Image(media) if is_picture(media) => Some(json!({"type": "image", "source": source(media)})),
-        ContentPart::Other(media) if is_document(media) => Some(json!({"type": "document", "source": source(media)})),
+        ContentPart::Other(media) if is_document(media) => {
+            let mut document = json!({"type": "document", "source": source(media)});
+            if media.name.is_some() {
+                document["title"] = content::file_name(media).into();
+            }
+            Some(document)
+        }
         other => {
             Some(as_text(other)).filter(|words| !words.trim().is_empty()).map(|words| text(&content::no_note(&words)))
         }

@@ -4,13 +4,15 @@ mod answer;
 mod blocks;
 mod cache;
 mod model;
+mod models;
 mod request;
 mod thoughts;
 
 use homeagent_adapters::errors;
 use homeagent_sdk::State;
 use homeagent_sdk::adapter::{
-    Adapter, Delta, Descriptor, Failure, Features, HttpRequest, HttpResponse, KeyPlacement, ModelRequest, StreamEvent,
+    Adapter, Delta, Descriptor, Failure, Features, HttpRequest, HttpResponse, KeyPlacement, Meta, ModelInfo,
+    ModelRequest, StreamEvent,
 };
 
 pub use self::request::build;
@@ -31,7 +33,13 @@ impl Adapter for Anthropic {
             .base_url("https://api.anthropic.com/v1")
             .model("claude-haiku-5-5")
             .key(KeyPlacement::Header("x-api-key".to_owned()))
-            .features(Features::TOOLS | Features::IMAGES | Features::STREAMING | Features::REASONING)
+            .features(
+                Features::TOOLS
+                    | Features::IMAGES
+                    | Features::STREAMING
+                    | Features::REASONING
+                    | Features::MODEL_LISTING,
+            )
     }
 
     fn build_request(request: ModelRequest) -> Result<HttpRequest, String> {
@@ -52,6 +60,14 @@ impl Adapter for Anthropic {
 
     fn end() -> Vec<Delta> {
         READER.with(Reader::end)
+    }
+
+    fn build_models_request(options: Meta) -> Result<HttpRequest, String> {
+        models::request(&options)
+    }
+
+    fn parse_models(response: HttpResponse) -> Result<Vec<ModelInfo>, Failure> {
+        models::read(&response)
     }
 }
 

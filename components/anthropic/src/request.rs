@@ -13,6 +13,8 @@ use crate::cache::Cache;
 use crate::model::{Model, Quiet, Thinking};
 use crate::thoughts;
 
+/// The header with the version of the protocol.
+pub(crate) const VERSION: [&str; 2] = ["anthropic-version", "2023-06-01"];
 /// The vendor wants to be told how much may be answered.
 const MOST_TOKENS: u32 = 4096;
 /// The fewest tokens the vendor lets a model think with.
@@ -67,7 +69,7 @@ pub fn build(request: &ModelRequest) -> Result<HttpRequest, String> {
     body.extend(options.body()?);
 
     let mut post = content::post(&options.path("/messages")?, body, request);
-    post.headers.push(("anthropic-version".to_owned(), "2023-06-01".to_owned()));
+    post.headers.push(VERSION.map(str::to_owned).into());
     if !betas.is_empty() {
         post.headers.push(("anthropic-beta".to_owned(), betas.join(",")));
     }

@@ -3,10 +3,11 @@
 mod request;
 
 use homeagent_adapters::completions::Completions;
-use homeagent_adapters::errors;
+use homeagent_adapters::{errors, listing};
 use homeagent_sdk::State;
 use homeagent_sdk::adapter::{
-    Adapter, Delta, Descriptor, Failure, Features, HttpRequest, HttpResponse, KeyPlacement, ModelRequest, StreamEvent,
+    Adapter, Delta, Descriptor, Failure, Features, HttpRequest, HttpResponse, KeyPlacement, Meta, ModelInfo,
+    ModelRequest, StreamEvent,
 };
 
 pub use self::request::build;
@@ -25,9 +26,15 @@ impl Adapter for DeepSeek {
         Descriptor::new("deepseek", env!("CARGO_PKG_VERSION"))
             .summary("DeepSeek, with thinking on and off, and thoughts sent back as its rules say")
             .base_url("https://api.deepseek.com")
-            .model("deepseek-flash")
+            .model("deepseek-v4-flash")
             .key(KeyPlacement::Bearer)
-            .features(Features::TOOLS | Features::IMAGES | Features::STREAMING | Features::REASONING)
+            .features(
+                Features::TOOLS
+                    | Features::IMAGES
+                    | Features::STREAMING
+                    | Features::REASONING
+                    | Features::MODEL_LISTING,
+            )
     }
 
     fn build_request(request: ModelRequest) -> Result<HttpRequest, String> {
@@ -48,6 +55,14 @@ impl Adapter for DeepSeek {
 
     fn end() -> Vec<Delta> {
         READER.with(Reader::end)
+    }
+
+    fn build_models_request(options: Meta) -> Result<HttpRequest, String> {
+        listing::request(&options, "/models")
+    }
+
+    fn parse_models(response: HttpResponse) -> Result<Vec<ModelInfo>, Failure> {
+        listing::models(&response, listing::COMPLETIONS, listing::completions)
     }
 }
 

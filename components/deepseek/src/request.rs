@@ -28,13 +28,14 @@ pub fn build(request: &ModelRequest) -> Result<HttpRequest, String> {
     let thinks = thinking != Some(false);
     let style = Style {
         thoughts: if thinks { Thoughts::OfTurnsWithTools } else { Thoughts::Never },
-        images: options.switch("images", true)?,
-        audio: false,
+        // The larger model reads alone.
+        images: options.switch("images", !request.model.contains("pro"))?,
+        ..Style::default()
     };
 
     let mut body = Map::new();
     body.insert("model".to_owned(), request.model.as_str().into());
-    body.insert("messages".to_owned(), completions::write(&request.messages, style).into());
+    body.insert("messages".to_owned(), completions::write(&request.messages, &style).into());
     if !request.tools.is_empty() {
         body.insert("tools".to_owned(), completions::tools(&request.tools)?.into());
         let choice = completions::tool_choice(&request.tool_choice);

@@ -106,7 +106,18 @@ fn is_shown(part: &ContentPart) -> bool {
                 | "audio/ogg"
                 | "audio/flac"
         ),
-        ContentPart::Other(media) => matches!(media.mime.as_str(), "application/pdf" | "video/mp4" | "video/webm"),
+        ContentPart::Other(media) => matches!(
+            media.mime.as_str(),
+            "application/pdf"
+                | "video/mp4"
+                | "video/mpeg"
+                | "video/quicktime"
+                | "video/x-msvideo"
+                | "video/x-flv"
+                | "video/webm"
+                | "video/x-ms-wmv"
+                | "video/3gpp"
+        ),
     }
 }
 
@@ -114,6 +125,9 @@ fn medium(media: &Media) -> Value {
     let mime = match media.mime.as_str() {
         "audio/mpeg" => "audio/mp3",
         "audio/x-wav" => "audio/wav",
+        "video/quicktime" => "video/mov",
+        "video/x-msvideo" => "video/avi",
+        "video/x-ms-wmv" => "video/wmv",
         mime => mime,
     };
     match &media.url {

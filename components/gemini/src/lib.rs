@@ -2,14 +2,18 @@
 
 mod answer;
 mod contents;
+mod embedding;
 mod errors;
 mod model;
+mod models;
 mod request;
 mod signatures;
 
+use homeagent_adapters::embeddings;
 use homeagent_sdk::State;
 use homeagent_sdk::adapter::{
-    Adapter, Delta, Descriptor, Failure, Features, HttpRequest, HttpResponse, KeyPlacement, ModelRequest, StreamEvent,
+    Adapter, Delta, Descriptor, EmbeddingRequest, Embeddings, Failure, Features, HttpRequest, HttpResponse,
+    KeyPlacement, Meta, ModelInfo, ModelRequest, StreamEvent,
 };
 
 pub use self::request::build;
@@ -30,7 +34,16 @@ impl Adapter for Gemini {
             .base_url("https://generativelanguage.googleapis.com/v1beta")
             .model("gemini-3.5-flash-lite")
             .key(KeyPlacement::Header("x-goog-api-key".to_owned()))
-            .features(Features::TOOLS | Features::IMAGES | Features::AUDIO | Features::STREAMING | Features::REASONING)
+            .features(
+                Features::TOOLS
+                    | Features::IMAGES
+                    | Features::AUDIO
+                    | Features::STREAMING
+                    | Features::REASONING
+                    | Features::MODEL_LISTING
+                    | Features::EMBEDDINGS,
+            )
+            .with_meta(embeddings::batch(100))
     }
 
     fn build_request(request: ModelRequest) -> Result<HttpRequest, String> {
@@ -51,6 +64,22 @@ impl Adapter for Gemini {
 
     fn end() -> Vec<Delta> {
         READER.with(Reader::end)
+    }
+
+    fn build_models_request(options: Meta) -> Result<HttpRequest, String> {
+        models::request(&options)
+    }
+
+    fn parse_models(response: HttpResponse) -> Result<Vec<ModelInfo>, Failure> {
+        models::read(&response)
+    }
+
+    fn build_embedding_request(request: EmbeddingRequest) -> Result<HttpRequest, String> {
+        embedding::build(&request)
+    }
+
+    fn parse_embeddings(response: HttpResponse) -> Result<Embeddings, Failure> {
+        embedding::read(&response)
     }
 }
 

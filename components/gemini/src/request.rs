@@ -79,17 +79,22 @@ pub fn build(request: &ModelRequest) -> Result<HttpRequest, String> {
     Ok(content::post(&path(request)?, body, request))
 }
 
-/// The model is a part of the address, so its name must not be able to lead anywhere else.
 fn path(request: &ModelRequest) -> Result<String, String> {
-    let name = request.model.strip_prefix("models/").unwrap_or(&request.model);
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
-    if name.is_empty() || !name.chars().all(plain) || name.starts_with('.') {
-        return Err(format!("{:?} is no name of a Gemini model; it is like gemini-3.5-flash-lite", request.model));
-    }
+    let name = model_name(&request.model)?;
     Ok(match request.stream {
         true => format!("/models/{name}:streamGenerateContent?alt=sse"),
         false => format!("/models/{name}:generateContent"),
     })
+}
+
+/// The model is a part of the address, so its name must not be able to lead anywhere else.
+pub(crate) fn model_name(model: &str) -> Result<&str, String> {
+    let name = model.strip_prefix("models/").unwrap_or(model);
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
+    if name.is_empty() || !name.chars().all(plain) || name.starts_with('.') {
+        return Err(format!("{model:?} is no name of a Gemini model; it is like gemini-3.5-flash-lite"));
+    }
+    Ok(name)
 }
 
 fn tool(tool: &ToolSpec) -> Result<Value, String> {

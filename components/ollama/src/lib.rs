@@ -1,14 +1,16 @@
 //! The LLM adapter for Ollama, by its own protocol: one JSON document a line.
 
 mod answer;
+mod embedding;
 mod messages;
+mod models;
 mod request;
 
-use homeagent_adapters::errors;
+use homeagent_adapters::{embeddings, errors, listing};
 use homeagent_sdk::State;
 use homeagent_sdk::adapter::{
-    Adapter, Delta, Descriptor, Failure, Features, Framing, HttpRequest, HttpResponse, KeyPlacement, ModelRequest,
-    StreamEvent,
+    Adapter, Delta, Descriptor, EmbeddingRequest, Embeddings, Failure, Features, Framing, HttpRequest, HttpResponse,
+    KeyPlacement, Meta, ModelInfo, ModelRequest, StreamEvent,
 };
 
 pub use self::request::build;
@@ -29,7 +31,15 @@ impl Adapter for Ollama {
             .base_url("http://127.0.0.1:11434")
             .key(KeyPlacement::Bearer)
             .framing(Framing::Ndjson)
-            .features(Features::TOOLS | Features::IMAGES | Features::STREAMING | Features::REASONING)
+            .features(
+                Features::TOOLS
+                    | Features::IMAGES
+                    | Features::STREAMING
+                    | Features::REASONING
+                    | Features::MODEL_LISTING
+                    | Features::EMBEDDINGS,
+            )
+            .with_meta(embeddings::batch(512))
     }
 
     fn build_request(request: ModelRequest) -> Result<HttpRequest, String> {
@@ -50,6 +60,22 @@ impl Adapter for Ollama {
 
     fn end() -> Vec<Delta> {
         READER.with(Reader::end)
+    }
+
+    fn build_models_request(options: Meta) -> Result<HttpRequest, String> {
+        listing::request(&options, "/api/tags")
+    }
+
+    fn parse_models(response: HttpResponse) -> Result<Vec<ModelInfo>, Failure> {
+        models::read(&response)
+    }
+
+    fn build_embedding_request(request: EmbeddingRequest) -> Result<HttpRequest, String> {
+        embedding::build(&request)
+    }
+
+    fn parse_embeddings(response: HttpResponse) -> Result<Embeddings, Failure> {
+        embedding::read(&response)
     }
 }
 

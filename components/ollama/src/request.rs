@@ -38,20 +38,13 @@ pub fn build(request: &ModelRequest) -> Result<HttpRequest, String> {
     if let Some(think) = think(request, options.one_of("effort", &["low", "medium", "high"])?) {
         body.insert("think".to_owned(), think);
     }
-    if let Some(keep) = options.get("keep_alive") {
-        // A number is one of seconds, a text has its unit with it.
-        let keep = keep.parse::<i64>().map_or_else(|_| keep.into(), Value::from);
-        body.insert("keep_alive".to_owned(), keep);
-    }
-    let mut settings = options.object("options")?;
+    body.extend(keep_alive(options).map(|keep| ("keep_alive".to_owned(), keep)));
+    let mut settings = model_options(options)?;
     if let Some(temperature) = request.temperature {
         settings.insert("temperature".to_owned(), temperature.into());
     }
     if let Some(most) = request.max_tokens {
         settings.insert("num_predict".to_owned(), most.into());
-    }
-    if let Some(window) = options.count("num_ctx")? {
-        settings.insert("num_ctx".to_owned(), window.into());
     }
     if !settings.is_empty() {
         body.insert("options".to_owned(), settings.into());
@@ -64,6 +57,21 @@ pub fn build(request: &ModelRequest) -> Result<HttpRequest, String> {
         }
     }
     Ok(post)
+}
+
+/// How long the model stays loaded, where the source says.
+pub(crate) fn keep_alive(options: Options<'_>) -> Option<Value> {
+    // A number is one of seconds, a text has its unit with it.
+    options.get("keep_alive").map(|keep| keep.parse::<i64>().map_or_else(|_| keep.into(), Value::from))
+}
+
+/// The model's own options, as far as the source says.
+pub(crate) fn model_options(options: Options<'_>) -> Result<Map<String, Value>, String> {
+    let mut settings = options.object("options")?;
+    if let Some(window) = options.count("num_ctx")? {
+        settings.insert("num_ctx".to_owned(), window.into());
+    }
+    Ok(settings)
 }
 
 /// A model that can't think refuses to be told to, so nothing is said unless somebody wants it said.

@@ -42,7 +42,7 @@ fn part(part: &ContentPart) -> Value {
         ContentPart::Image(media) => json!({"type": "input_image", "image_url": address(media)}),
         ContentPart::Other(media) if is_shown(part) => match &media.url {
             Some(url) if media.data.is_empty() => json!({"type": "input_file", "file_url": url}),
-            _ => json!({"type": "input_file", "filename": "document.pdf", "file_data": address(media)}),
+            _ => json!({"type": "input_file", "filename": content::file_name(media), "file_data": address(media)}),
         },
         other => json!({"type": "input_text", "text": as_text(other)}),
     }

@@ -5,10 +5,11 @@ mod input;
 mod places;
 mod request;
 
-use homeagent_adapters::errors;
+use homeagent_adapters::{embeddings, errors, listing};
 use homeagent_sdk::State;
 use homeagent_sdk::adapter::{
-    Adapter, Delta, Descriptor, Failure, Features, HttpRequest, HttpResponse, KeyPlacement, ModelRequest, StreamEvent,
+    Adapter, Delta, Descriptor, EmbeddingRequest, Embeddings, Failure, Features, HttpRequest, HttpResponse,
+    KeyPlacement, Meta, ModelInfo, ModelRequest, StreamEvent,
 };
 
 pub use self::request::build;
@@ -29,7 +30,15 @@ impl Adapter for Responses {
             .base_url("https://api.openai.com/v1")
             .model("gpt-6-luna")
             .key(KeyPlacement::Bearer)
-            .features(Features::TOOLS | Features::IMAGES | Features::STREAMING | Features::REASONING)
+            .features(
+                Features::TOOLS
+                    | Features::IMAGES
+                    | Features::STREAMING
+                    | Features::REASONING
+                    | Features::MODEL_LISTING
+                    | Features::EMBEDDINGS,
+            )
+            .with_meta(embeddings::batch(2048))
     }
 
     fn build_request(request: ModelRequest) -> Result<HttpRequest, String> {
@@ -50,6 +59,22 @@ impl Adapter for Responses {
 
     fn end() -> Vec<Delta> {
         READER.with(Reader::end)
+    }
+
+    fn build_models_request(options: Meta) -> Result<HttpRequest, String> {
+        listing::request(&options, "/models")
+    }
+
+    fn parse_models(response: HttpResponse) -> Result<Vec<ModelInfo>, Failure> {
+        listing::models(&response, listing::COMPLETIONS, listing::completions)
+    }
+
+    fn build_embedding_request(request: EmbeddingRequest) -> Result<HttpRequest, String> {
+        embeddings::completions_request(&request, true)
+    }
+
+    fn parse_embeddings(response: HttpResponse) -> Result<Embeddings, Failure> {
+        embeddings::completions(&response)
     }
 }
 

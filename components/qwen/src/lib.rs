@@ -1,13 +1,16 @@
 //! The LLM adapter for Qwen, by the DashScope protocol.
 
 mod answer;
+mod embedding;
 mod messages;
+mod models;
 mod request;
 
-use homeagent_adapters::errors;
+use homeagent_adapters::{embeddings, errors};
 use homeagent_sdk::State;
 use homeagent_sdk::adapter::{
-    Adapter, Delta, Descriptor, Failure, Features, HttpRequest, HttpResponse, KeyPlacement, ModelRequest, StreamEvent,
+    Adapter, Delta, Descriptor, EmbeddingRequest, Embeddings, Failure, Features, HttpRequest, HttpResponse,
+    KeyPlacement, Meta, ModelInfo, ModelRequest, StreamEvent,
 };
 
 pub use self::request::build;
@@ -28,7 +31,16 @@ impl Adapter for Qwen {
             .base_url("https://dashscope.aliyuncs.com/api/v1")
             .model("qwen-plus")
             .key(KeyPlacement::Bearer)
-            .features(Features::TOOLS | Features::IMAGES | Features::AUDIO | Features::STREAMING | Features::REASONING)
+            .features(
+                Features::TOOLS
+                    | Features::IMAGES
+                    | Features::AUDIO
+                    | Features::STREAMING
+                    | Features::REASONING
+                    | Features::MODEL_LISTING
+                    | Features::EMBEDDINGS,
+            )
+            .with_meta(embeddings::batch(10))
     }
 
     fn build_request(request: ModelRequest) -> Result<HttpRequest, String> {
@@ -49,6 +61,22 @@ impl Adapter for Qwen {
 
     fn end() -> Vec<Delta> {
         READER.with(Reader::end)
+    }
+
+    fn build_models_request(options: Meta) -> Result<HttpRequest, String> {
+        models::request(&options)
+    }
+
+    fn parse_models(response: HttpResponse) -> Result<Vec<ModelInfo>, Failure> {
+        models::read(&response)
+    }
+
+    fn build_embedding_request(request: EmbeddingRequest) -> Result<HttpRequest, String> {
+        embedding::build(&request)
+    }
+
+    fn parse_embeddings(response: HttpResponse) -> Result<Embeddings, Failure> {
+        embedding::read(&response)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Writing the window: as chat completions have it for models of text, in parts of the vendor's own for the others.
 
-use homeagent_adapters::completions::{self, Style, Thoughts};
+use homeagent_adapters::completions::{self, Style};
 use homeagent_adapters::content::{self, address, as_text};
 use homeagent_sdk::adapter::{ContentPart, Message};
 use serde_json::{Value, json};
@@ -32,14 +32,15 @@ impl Senses {
         match part {
             ContentPart::Image(_) => self != Senses::Text,
             ContentPart::Audio(_) => self == Senses::Everything,
-            ContentPart::Text(_) | ContentPart::Other(_) => false,
+            ContentPart::Other(media) => self != Senses::Text && media.mime.starts_with("video/"),
+            ContentPart::Text(_) => false,
         }
     }
 }
 
 /// The messages as the protocol has them.
 pub(crate) fn write(messages: &[Message], senses: Senses) -> Vec<Value> {
-    let mut written = completions::write(messages, Style { thoughts: Thoughts::Never, images: false, audio: false });
+    let mut written = completions::write(messages, &Style::default());
     // Each message of the window is one here, since no picture has a message of its own.
     for (message, written) in messages.iter().zip(&mut written) {
         if let Message::Tool(message) = message {
@@ -67,6 +68,7 @@ fn part(part: &ContentPart, senses: Senses) -> Value {
     match part {
         ContentPart::Image(media) if senses.shows(part) => json!({"image": address(media)}),
         ContentPart::Audio(media) if senses.shows(part) => json!({"audio": address(media)}),
+        ContentPart::Other(media) if senses.shows(part) => json!({"video": address(media)}),
         other => json!({"text": as_text(other)}),
     }
 }

@@ -3,10 +3,11 @@
 mod request;
 
 use homeagent_adapters::completions::Completions;
-use homeagent_adapters::errors;
+use homeagent_adapters::{embeddings, errors, listing};
 use homeagent_sdk::State;
 use homeagent_sdk::adapter::{
-    Adapter, Delta, Descriptor, Failure, Features, HttpRequest, HttpResponse, KeyPlacement, ModelRequest, StreamEvent,
+    Adapter, Delta, Descriptor, EmbeddingRequest, Embeddings, Failure, Features, HttpRequest, HttpResponse,
+    KeyPlacement, Meta, ModelInfo, ModelRequest, StreamEvent,
 };
 
 pub use self::request::build;
@@ -27,7 +28,15 @@ impl Adapter for Zhipu {
             .base_url("https://open.bigmodel.cn/api/paas/v4")
             .model("glm-4.7-flash")
             .key(KeyPlacement::Bearer)
-            .features(Features::TOOLS | Features::IMAGES | Features::STREAMING | Features::REASONING)
+            .features(
+                Features::TOOLS
+                    | Features::IMAGES
+                    | Features::STREAMING
+                    | Features::REASONING
+                    | Features::MODEL_LISTING
+                    | Features::EMBEDDINGS,
+            )
+            .with_meta(embeddings::batch(64))
     }
 
     fn build_request(request: ModelRequest) -> Result<HttpRequest, String> {
@@ -48,6 +57,22 @@ impl Adapter for Zhipu {
 
     fn end() -> Vec<Delta> {
         READER.with(Reader::end)
+    }
+
+    fn build_models_request(options: Meta) -> Result<HttpRequest, String> {
+        listing::request(&options, "/models")
+    }
+
+    fn parse_models(response: HttpResponse) -> Result<Vec<ModelInfo>, Failure> {
+        listing::models(&response, listing::COMPLETIONS, listing::completions)
+    }
+
+    fn build_embedding_request(request: EmbeddingRequest) -> Result<HttpRequest, String> {
+        embeddings::completions_request(&request, false)
+    }
+
+    fn parse_embeddings(response: HttpResponse) -> Result<Embeddings, Failure> {
+        embeddings::completions(&response)
     }
 }
 

@@ -3,8 +3,8 @@
 //! The vendor knows no choice of tools, so which may be called is said by which are offered, and that one has to be, in
 //! words. Its temperatures end at 1.
 //!
-//! Options: `effort` (`low`, `high`, `max`), `images` (`on`, `off`; known for the models whose names have a `v` for it),
-//! `send_reasoning` (`on`, `off`), `path` (in place of `/chat/completions`), `body` (a JSON object whose fields go into every
+//! Options: `effort` (`low`, `high`, `max`), `images` and `video` (`on`, `off`; known for the models whose names have a `v`
+//! for it), `send_reasoning` (`on`, `off`), `path` (in place of `/chat/completions`), `body` (a JSON object whose fields go into every
 //! request, such as `{"clear_thinking": false}`).
 
 use homeagent_adapters::completions::{self, Style, Thoughts};
@@ -21,15 +21,17 @@ pub fn build(request: &ModelRequest) -> Result<HttpRequest, String> {
     let options = Options::of(request);
     let model = request.model.rsplit('/').next().unwrap_or_default().to_lowercase();
     let thoughts = options.switch("send_reasoning", request.thinking != Some(false))?;
+    let images = options.switch("images", completions::glm_sees(&model))?;
     let style = Style {
         thoughts: if thoughts { Thoughts::OfThisTurn } else { Thoughts::Never },
-        images: options.switch("images", sees(&model))?,
-        audio: false,
+        images,
+        video: options.switch("video", images)?,
+        ..Style::default()
     };
 
     let mut body = Map::new();
     body.insert("model".to_owned(), request.model.as_str().into());
-    let mut messages = completions::write(&request.messages, style);
+    let mut messages = completions::write(&request.messages, &style);
     let tools = completions::tools(content::offered(request))?;
     if let Some(must) = content::must_call(&request.tool_choice).filter(|_| !tools.is_empty()) {
         messages.push(json!({"role": "system", "content": must}));
@@ -70,11 +72,6 @@ pub fn build(request: &ModelRequest) -> Result<HttpRequest, String> {
     body.insert("stream".to_owned(), request.stream.into());
     body.extend(options.body()?);
     Ok(content::post(&options.path("/chat/completions")?, body, request))
-}
-
-/// `glm-4.6v-flash` sees, `glm-4.7-flash` does not.
-fn sees(model: &str) -> bool {
-    model.split('-').any(|word| word.ends_with('v') && word.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// From 5.3 on there is no way not to think.

@@ -36,6 +36,22 @@ pub fn address(media: &Media) -> String {
     }
 }
 
+/// The longest name of a file that is told, in characters.
+const LONGEST_NAME: usize = 120;
+
+/// The name of a document, for vendors that want one: its own, without folders and without what breaks lines.
+#[must_use]
+pub fn file_name(media: &Media) -> String {
+    let name = media.name.as_deref().unwrap_or_default();
+    let own = name.rsplit(['/', '\\']).next().unwrap_or_default();
+    let own: String = own.chars().filter(|c| !c.is_control()).take(LONGEST_NAME).collect();
+    match own.trim() {
+        "" if media.mime == "application/pdf" => "document.pdf".to_owned(),
+        "" => "document".to_owned(),
+        own => own.to_owned(),
+    }
+}
+
 /// The arguments of a call as an object. Vendors refuse a history with others, so a model's slip is wrapped in one.
 #[must_use]
 pub fn arguments(text: &str) -> Map<String, Value> {

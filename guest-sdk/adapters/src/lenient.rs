@@ -34,6 +34,14 @@ pub fn label(value: &Value) -> Option<String> {
     }
 }
 
+/// The host in an address, in lower case; nothing where there is none.
+pub fn host(address: &str) -> String {
+    let rest = address.split_once("://").map_or("", |(_, rest)| rest);
+    let place = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let place = place.rsplit('@').next().unwrap_or_default();
+    place.split(':').next().unwrap_or_default().to_lowercase()
+}
+
 /// What there is of a list: its items, or the one thing that stands in its place.
 pub fn items(value: &Value) -> &[Value] {
     match value {

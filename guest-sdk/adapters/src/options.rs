@@ -14,6 +14,12 @@ impl<'a> Options<'a> {
         Options(&request.options)
     }
 
+    /// The options of a source, by name.
+    #[must_use]
+    pub fn new(options: &'a [(String, String)]) -> Self {
+        Options(options)
+    }
+
     /// An option, without the spaces around it. `auto` and nothing are the same as no option.
     #[must_use]
     pub fn get(self, name: &str) -> Option<&'a str> {

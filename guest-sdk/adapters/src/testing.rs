@@ -1,8 +1,9 @@
 //! For the tests of adapters: short ways to write a window, and to read what comes of an answer.
 
 use homeagent_sdk::adapter::{
-    AssistantMessage, ContentPart, Delta, Failure, HttpRequest, HttpResponse, Media, Message, ModelRequest, Opaque,
-    StreamEvent, ToolCall, ToolChoice, ToolMessage, ToolSpec,
+    AssistantMessage, ContentPart, Delta, EmbeddingPurpose, EmbeddingRequest, Embeddings, Failure, HttpRequest,
+    HttpResponse, Media, Message, ModelInfo, ModelRequest, Opaque, StreamEvent, ToolCall, ToolChoice, ToolMessage,
+    ToolSpec,
 };
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -38,6 +39,11 @@ pub fn text(text: &str) -> ContentPart {
 /// Three bytes that say they are of this type.
 pub fn media(mime: &str) -> Media {
     Media { mime: mime.to_owned(), name: None, data: vec![1, 2, 3], url: None }
+}
+
+/// The same as a file that has a name.
+pub fn named(mime: &str, name: &str) -> Media {
+    Media { name: Some(name.to_owned()), ..media(mime) }
 }
 
 /// A picture.
@@ -144,6 +150,54 @@ pub fn lines(deltas: Vec<Delta>) -> Vec<String> {
     };
     let short = |line: String| line.replace("FinishReason::", "").replace("FailureClass::", "");
     deltas.into_iter().map(|delta| short(line(delta))).collect()
+}
+
+/// Each model as one line: its id, window, longest answer, name for people, and what else is said of it. Why there is no
+/// list is a line, too.
+pub fn model_lines(models: Result<Vec<ModelInfo>, Failure>) -> Vec<String> {
+    let number = |number: Option<u32>| number.map_or("-".to_owned(), |number| number.to_string());
+    let line = |model: ModelInfo| {
+        let title = model.display_name.map_or(String::new(), |title| format!(" ({title})"));
+        let meta: String = model.meta.iter().map(|(name, value)| format!(" {name}={value}")).collect();
+        format!("{} {} {}{title}{meta}", model.id, number(model.context_window), number(model.max_output))
+    };
+    match models {
+        Ok(models) => models.into_iter().map(line).collect(),
+        Err(failure) => vec![failure_line(&failure)],
+    }
+}
+
+/// Vectors and what they cost, or why there are none, as one line.
+pub fn vector_line(vectors: Result<Embeddings, Failure>) -> String {
+    match vectors {
+        Ok(Embeddings { vectors, usage }) => format!("{vectors:?} {:?}", usage.map(|usage| usage.input)),
+        Err(failure) => failure_line(&failure),
+    }
+}
+
+fn failure_line(failure: &Failure) -> String {
+    format!("error {:?}: {}", failure.class, failure.message).replace("FailureClass::", "")
+}
+
+/// A request for vectors of two texts.
+pub fn embedding_request(model: &str, purpose: EmbeddingPurpose) -> EmbeddingRequest {
+    let texts = vec!["one".to_owned(), "two".to_owned()];
+    EmbeddingRequest { model: model.to_owned(), texts, purpose, dimensions: Some(2), options: Vec::new() }
+}
+
+/// Gives what reads whole documents - lists of models, vectors - JSON and texts of all kinds.
+///
+/// # Panics
+///
+/// It does.
+pub fn reads_anything(read: impl Fn(HttpResponse), names: &'static [&'static str]) {
+    let mut runner = TestRunner::new(Config { failure_persistence: None, ..Config::default() });
+    let outcome = runner.run(&(json_like(names, &["m", "1e40", "NaN"]), ".{0,40}"), |(value, garbage)| {
+        read(response(200, &value.to_string()));
+        read(response(200, &garbage));
+        Ok(())
+    });
+    outcome.expect("no panic");
 }
 
 /// The message that an answer becomes in the history. Calls without an id get their place as one.

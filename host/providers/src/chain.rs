@@ -6,6 +6,7 @@ mod course;
 mod embed;
 mod gates;
 mod guard;
+mod listing;
 mod media;
 mod request;
 mod retry_after;
@@ -38,6 +39,7 @@ use self::window::Windows;
 use crate::assembler::AnswerLimits;
 use crate::transport::{Transport, TransportError};
 
+pub use self::listing::ListingError;
 pub use self::standing::{SourceStanding, SourceState};
 
 /// The adapter that serves as the only source while none is configured, and that source's name.

@@ -15,6 +15,6 @@ mod replay;
 pub mod transport;
 
 pub use case::CaseAnswer;
-pub use chain::{Policy, Providers, REHEARSAL, SourceStanding, SourceState};
+pub use chain::{ListingError, Policy, Providers, REHEARSAL, SourceStanding, SourceState};
 pub use meters::describe as describe_metrics;
 pub use replay::try_adapter;

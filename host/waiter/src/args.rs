@@ -333,6 +333,11 @@ pub enum Source {
         /// The source
         name: String,
     },
+    /// List the models that a source's vendor offers
+    Models {
+        /// The source
+        name: String,
+    },
     /// Ask a source for a word
     Test {
         /// The source

@@ -306,6 +306,10 @@ impl Desk {
                 let answer = self.client.post(&path, "").await?;
                 self.answer(&answer, |answer| show::sources::one(answer, "is tried first"))
             }
+            Source::Models { name } => {
+                let answer = self.client.get(&format!("{}/models", path(&name))).await?;
+                self.answer(&answer, |answer| show::models::list(answer, &name))
+            }
             Source::Test { name } => {
                 let path = format!("{}/test", path(&name));
                 let answer = self.client.post(&path, "").await?;

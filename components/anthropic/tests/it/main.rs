@@ -1,5 +1,6 @@
 //! Tests of the adapter's reading and writing.
 
 mod errors;
+mod models;
 mod reading;
 mod writing;

@@ -1,7 +1,7 @@
 use anthropic::Reader;
 use homeagent_adapters::testing::{
-    assistant, body, distant_picture, events, foreign_history, kept, media, options, picture, request, result, system,
-    text, tool, user,
+    assistant, body, distant_picture, events, foreign_history, kept, media, named, options, picture, request, result,
+    system, text, tool, user,
 };
 use homeagent_sdk::adapter::{ContentPart, Message, ModelRequest, ToolChoice};
 use serde_json::{Value, json};
@@ -33,6 +33,17 @@ fn pictures_and_documents() {
         ContentPart::Image(media("image/tiff")),
     ];
     insta::assert_json_snapshot!(written(&request("claude-opus-5", vec![Message::User(parts)]))["body"]["messages"]);
+}
+
+#[test]
+fn a_document_goes_with_its_name() {
+    let title = |name: &str| {
+        let parts = vec![ContentPart::Other(named("application/pdf", name))];
+        written(&request("claude-opus-5", vec![Message::User(parts)]))["body"]["messages"][0]["content"][0]["title"]
+            .clone()
+    };
+    assert_eq!(title("C:\\ann\\tea\n.pdf"), "tea.pdf");
+    assert_eq!(title("../"), "document.pdf");
 }
 
 #[test]

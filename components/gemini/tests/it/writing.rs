@@ -59,6 +59,14 @@ fn pictures_sounds_and_documents() {
 }
 
 #[test]
+fn films_go_by_the_names_that_the_vendor_has_for_them() {
+    let parts = vec![ContentPart::Other(media("video/quicktime")), ContentPart::Other(media("video/mp4"))];
+    let parts = &written(&request("gemini-3.5-flash", vec![Message::User(parts)]))["contents"][0]["parts"];
+    let kinds = [&parts[0]["inlineData"]["mimeType"], &parts[1]["inlineData"]["mimeType"]];
+    assert_eq!(kinds, [&json!("video/mov"), &json!("video/mp4")]);
+}
+
+#[test]
 fn tools_and_their_schemas() {
     let mut request = request("gemini-3.5-flash", vec![user("Add")]);
     let schema = json!({

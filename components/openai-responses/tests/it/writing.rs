@@ -1,6 +1,6 @@
 use homeagent_adapters::testing::{
-    assistant, body, distant_picture, events, foreign_history, kept, media, options, picture, request, result, system,
-    text, tool, user,
+    assistant, body, distant_picture, events, foreign_history, kept, media, named, options, picture, request, result,
+    system, text, tool, user,
 };
 use homeagent_sdk::adapter::{ContentPart, Message, ModelRequest, ToolChoice};
 use openai_responses::Reader;
@@ -30,6 +30,13 @@ fn pictures_and_documents() {
         ContentPart::Audio(media("audio/wav")),
     ];
     insta::assert_json_snapshot!(written(&request("gpt-6-luna", vec![Message::User(parts)]))["input"]);
+}
+
+#[test]
+fn a_document_goes_with_its_name() {
+    let parts = vec![ContentPart::Other(named("application/pdf", "tea.pdf"))];
+    let part = &written(&request("gpt-6-luna", vec![Message::User(parts)]))["input"][0]["content"][0];
+    assert_eq!((&part["type"], &part["filename"]), (&json!("input_file"), &json!("tea.pdf")));
 }
 
 #[test]

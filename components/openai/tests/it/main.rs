@@ -1,5 +1,8 @@
 //! Tests of the adapter's reading and writing.
 
 mod errors;
+mod models;
+mod presets;
 mod reading;
+mod vectors;
 mod writing;

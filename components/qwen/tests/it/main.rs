@@ -1,5 +1,7 @@
 //! Tests of the adapter's reading and writing.
 
 mod errors;
+mod models;
 mod reading;
+mod vectors;
 mod writing;

@@ -35,6 +35,17 @@ fn pictures_and_sounds() {
 }
 
 #[test]
+fn films_go_to_models_that_see() {
+    let content = |model: &str| {
+        let parts = vec![ContentPart::Other(media("video/mp4")), ContentPart::Other(media("application/zip"))];
+        written(&request(model, vec![Message::User(parts)]))["input"]["messages"][0]["content"].clone()
+    };
+    let zip = "[application/zip that this model can't take in]";
+    assert_eq!(content("qwen3-vl-plus"), json!([{"video": "data:video/mp4;base64,AQID"}, {"text": zip}]));
+    assert_eq!(content("qwen-plus"), json!(format!("[video/mp4 that this model can't take in]\n{zip}")));
+}
+
+#[test]
 fn calls_of_another_vendor_and_their_results() {
     insta::assert_json_snapshot!(written(&request("qwen-plus", foreign_history()))["input"]);
     insta::assert_json_snapshot!(written(&request("qwen3-vl-plus", foreign_history()))["input"]);

@@ -2,4 +2,5 @@
 
 mod errors;
 mod reading;
+mod vectors;
 mod writing;

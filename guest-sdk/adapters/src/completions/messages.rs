@@ -5,15 +5,54 @@ use serde_json::{Map, Value, json};
 use crate::content::{self, address, as_text};
 use homeagent_sdk::adapter::{AssistantMessage, ContentPart, Media, Message, ToolCall, ToolMessage};
 
-/// Where endpoints differ in what they take of the window.
+/// Where endpoints differ in what they take of the window. By default it is texts alone, without thoughts.
 #[derive(Clone, Copy, Debug)]
 pub struct Style {
     /// Which thoughts go back to the model.
     pub thoughts: Thoughts,
+    /// The field in which they do.
+    pub thoughts_field: &'static str,
     /// The model sees pictures.
     pub images: bool,
+    /// The endpoint fetches pictures that are told by their address.
+    pub distant: bool,
     /// The model hears sounds.
-    pub audio: bool,
+    pub audio: Audio,
+    /// The model sees films.
+    pub video: bool,
+    /// The model reads documents.
+    pub files: bool,
+    /// Whose word rules are.
+    pub system_role: &'static str,
+    /// Rules stand at the beginning, in one message; those that come later are told as notes in what people say.
+    pub system_first: bool,
+}
+
+impl Default for Style {
+    fn default() -> Self {
+        Style {
+            thoughts: Thoughts::Never,
+            thoughts_field: "reasoning_content",
+            images: false,
+            distant: true,
+            audio: Audio::Never,
+            video: false,
+            files: false,
+            system_role: "system",
+            system_first: false,
+        }
+    }
+}
+
+/// How sounds are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Audio {
+    /// Not at all.
+    Never,
+    /// As bytes.
+    Bytes,
+    /// As bytes in a `data:` URL.
+    Address,
 }
 
 /// Which thoughts go back to the model.
@@ -30,7 +69,7 @@ pub enum Thoughts {
 
 /// The messages as the protocol has them.
 #[must_use]
-pub fn write(messages: &[Message], style: Style) -> Vec<Value> {
+pub fn write(messages: &[Message], style: &Style) -> Vec<Value> {
     let mut written = Vec::with_capacity(messages.len());
     // A tool's answer is text. Its pictures follow as a message of their own, after all answers of the same round.
     let mut pictures = Vec::new();
@@ -39,14 +78,15 @@ pub fn write(messages: &[Message], style: Style) -> Vec<Value> {
             flush(&mut pictures, &mut written);
         }
         match message {
-            Message::System(text) => written.push(json!({"role": "system", "content": text})),
-            Message::User(parts) => written.push(json!({"role": "user", "content": content(parts, style)})),
+            Message::System(text) => add_rule(&mut written, text, style),
+            Message::User(parts) => add_said(&mut written, content(parts, style), style),
             Message::Assistant(message) => {
                 let thoughts = thoughts(message, style.thoughts, messages, place);
-                written.push(assistant(message, thoughts));
+                written.push(assistant(message, thoughts.map(|thoughts| (style.thoughts_field, thoughts))));
             }
             Message::Tool(message) => {
                 let text = content::result_text(message, |part| is_shown(part, style));
+                let text = harmless(text, style);
                 written.push(json!({"role": "tool", "tool_call_id": message.call, "content": text}));
                 pictures.extend(shown(message, style));
             }
@@ -54,6 +94,53 @@ pub fn write(messages: &[Message], style: Style) -> Vec<Value> {
     }
     flush(&mut pictures, &mut written);
     written
+}
+
+/// Adds a rule to what is written.
+pub fn add_rule(written: &mut Vec<Value>, rule: &str, style: &Style) {
+    if !style.system_first {
+        return written.push(json!({"role": style.system_role, "content": rule}));
+    }
+    match written.as_mut_slice() {
+        [] => written.push(json!({"role": style.system_role, "content": rule})),
+        [head] if head["role"] == style.system_role => {
+            let before = head["content"].as_str().unwrap_or_default();
+            head["content"] = format!("{before}\n\n{rule}").into();
+        }
+        // After a tool's answer it is the model's turn.
+        [.., last] if last["role"] == "tool" => {
+            let before = last["content"].as_str().unwrap_or_default();
+            last["content"] = format!("{before}\n\n{}", content::note(rule)).into();
+        }
+        _ => add_said(written, content::note(rule).into(), style),
+    }
+}
+
+/// Adds what a person says. Where rules have to stand at the beginning, people and the model have to take turns as well.
+fn add_said(written: &mut Vec<Value>, content: Value, style: &Style) {
+    match written.last_mut().filter(|last| style.system_first && last["role"] == "user") {
+        Some(last) => {
+            let before = last["content"].take();
+            last["content"] = match (before, content) {
+                (Value::String(before), Value::String(content)) => format!("{before}\n\n{content}").into(),
+                (before, content) => [parts(before), parts(content)].concat().into(),
+            };
+        }
+        None => written.push(json!({"role": "user", "content": content})),
+    }
+}
+
+/// Content as a list of parts.
+fn parts(content: Value) -> Vec<Value> {
+    match content {
+        Value::Array(parts) => parts,
+        text => vec![json!({"type": "text", "text": text})],
+    }
+}
+
+/// What people and tools write must not look like a note, where there are notes.
+fn harmless(text: String, style: &Style) -> String {
+    if style.system_first { content::no_note(&text) } else { text }
 }
 
 /// The thoughts that the message at `place` is written with.
@@ -92,36 +179,43 @@ fn flush(pictures: &mut Vec<Value>, written: &mut Vec<Value>) {
     }
 }
 
-fn is_shown(part: &ContentPart, style: Style) -> bool {
+fn is_shown(part: &ContentPart, style: &Style) -> bool {
     match part {
-        ContentPart::Text(_) | ContentPart::Other(_) => false,
-        ContentPart::Image(_) => style.images,
-        ContentPart::Audio(media) => style.audio && audio_format(media).is_some(),
+        ContentPart::Text(_) => false,
+        ContentPart::Image(media) => style.images && (style.distant || !media.data.is_empty()),
+        ContentPart::Audio(media) => style.audio != Audio::Never && audio_format(media).is_some(),
+        ContentPart::Other(media) if media.mime == "application/pdf" => style.files && !media.data.is_empty(),
+        ContentPart::Other(media) => style.video && media.mime.starts_with("video/"),
     }
 }
 
 /// A text where everything is text, which every endpoint takes; else a list of parts.
-fn content(parts: &[ContentPart], style: Style) -> Value {
+fn content(parts: &[ContentPart], style: &Style) -> Value {
     if parts.iter().any(|part| is_shown(part, style)) {
         return parts.iter().map(|part| part_value(part, style)).collect();
     }
     let texts: Vec<String> = parts.iter().map(as_text).collect();
-    texts.join("\n").into()
+    harmless(texts.join("\n"), style).into()
 }
 
-fn part_value(part: &ContentPart, style: Style) -> Value {
+fn part_value(part: &ContentPart, style: &Style) -> Value {
     match part {
-        ContentPart::Image(media) if style.images => {
-            json!({"type": "image_url", "image_url": {"url": address(media)}})
+        ContentPart::Text(text) => json!({"type": "text", "text": harmless(text.clone(), style)}),
+        part if !is_shown(part, style) => json!({"type": "text", "text": harmless(as_text(part), style)}),
+        ContentPart::Image(media) => json!({"type": "image_url", "image_url": {"url": address(media)}}),
+        ContentPart::Audio(media) => {
+            let data = match style.audio {
+                Audio::Address => address(media),
+                Audio::Bytes | Audio::Never => content::base64(media),
+            };
+            json!({"type": "input_audio", "input_audio": {"data": data, "format": audio_format(media)}})
         }
-        ContentPart::Audio(media) => match audio_format(media).filter(|_| style.audio) {
-            Some(format) => {
-                let data = content::base64(media);
-                json!({"type": "input_audio", "input_audio": {"data": data, "format": format}})
-            }
-            None => json!({"type": "text", "text": as_text(part)}),
-        },
-        _ => json!({"type": "text", "text": as_text(part)}),
+        ContentPart::Other(media) if media.mime.starts_with("video/") => {
+            json!({"type": "video_url", "video_url": {"url": address(media)}})
+        }
+        ContentPart::Other(media) => {
+            json!({"type": "file", "file": {"filename": content::file_name(media), "file_data": address(media)}})
+        }
     }
 }
 
@@ -134,7 +228,7 @@ fn audio_format(media: &Media) -> Option<&'static str> {
     }
 }
 
-fn assistant(message: &AssistantMessage, thoughts: Option<String>) -> Value {
+fn assistant(message: &AssistantMessage, thoughts: Option<(&str, String)>) -> Value {
     let mut written = Map::new();
     written.insert("role".to_owned(), "assistant".into());
     let calls: Vec<Value> = message
@@ -147,8 +241,8 @@ fn assistant(message: &AssistantMessage, thoughts: Option<String>) -> Value {
         .collect();
     let silent = message.text.is_empty() && !calls.is_empty();
     written.insert("content".to_owned(), if silent { Value::Null } else { message.text.as_str().into() });
-    if let Some(thoughts) = thoughts {
-        written.insert("reasoning_content".to_owned(), thoughts.into());
+    if let Some((field, thoughts)) = thoughts {
+        written.insert(field.to_owned(), thoughts.into());
     }
     if !calls.is_empty() {
         written.insert("tool_calls".to_owned(), calls.into());
@@ -164,6 +258,6 @@ fn arguments(text: &str) -> String {
     }
 }
 
-fn shown(message: &ToolMessage, style: Style) -> impl Iterator<Item = Value> {
+fn shown(message: &ToolMessage, style: &Style) -> impl Iterator<Item = Value> {
     message.content.iter().filter(move |part| is_shown(part, style)).map(move |part| part_value(part, style))
 }

@@ -7,7 +7,7 @@ use homeagent_sdk::adapter::{ToolChoice, ToolSpec};
 use serde_json::{Value, json};
 
 pub use self::answer::{Completions, usage_of};
-pub use self::messages::{Style, Thoughts, write};
+pub use self::messages::{Audio, Style, Thoughts, add_rule, write};
 
 /// The least effort that a reasoning model of OpenAI's can be told to think with. Nothing for every other model.
 ///
@@ -22,6 +22,12 @@ pub fn least_effort(model: &str) -> Option<&'static str> {
         _ if begins(&["gpt-5", "gpt-6"]) => Some("none"),
         _ => None,
     }
+}
+
+/// Whether a GLM sees, by its name in lower case: `glm-4.6v-flash` does, `glm-4.7-flash` does not.
+#[must_use]
+pub fn glm_sees(model: &str) -> bool {
+    model.split('-').any(|word| word.ends_with('v') && word.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// The tools as the protocol has them.

@@ -15,7 +15,9 @@ use crate::Problem;
 use crate::extract::ANY_BYTES;
 use crate::routes;
 
-pub(crate) use self::problems::{AgentStopped, CallFailures, Conflict, DiskFailures, Invalid, NotFound};
+pub(crate) use self::problems::{
+    AgentStopped, CallFailures, Conflict, DiskFailures, Invalid, NotFound, VendorFailures,
+};
 use self::problems::{EveryOperation, WithBody, WithToken, WithType};
 
 /// The name of the security scheme.

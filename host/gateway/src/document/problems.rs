@@ -31,6 +31,12 @@ problems! {
     /// What is asked can't be.
     Invalid { 422: "What is asked can't be; the detail says what can" }
 
+    /// The operation asks a vendor.
+    VendorFailures {
+        502: "The vendor did not answer with what was asked for; the detail says what happened",
+        504: "The vendor took too long",
+    }
+
     /// The operation needs the agent.
     AgentStopped { 503: "The agent is stopped, or what is asked for is busy for a moment" }
 

@@ -9,6 +9,7 @@ mod chat;
 mod events;
 pub(crate) mod media;
 mod metrics;
+mod models;
 mod offers;
 mod owner;
 mod paths;
@@ -96,6 +97,7 @@ fn operations() -> Vec<UtoipaMethodRouter<Shared>> {
         routes!(sources::add, sources::remove),
         routes!(sources::use_first),
         routes!(sources::test),
+        routes!(models::list),
         routes!(adapters::try_recording),
         routes!(owner::pair, owner::status),
         routes!(bindings::list, bindings::bind),

@@ -154,13 +154,36 @@ async fn real_answers_are_as_the_document_says() {
         }
     }
     let missing: Vec<_> = document.operations().into_keys().filter(|place| !answered.contains(place)).collect();
-    // A stream, one that needs a run at work, and one that needs a source on the machine: they have tests of their own.
+    // A stream, one that needs a run at work, and those that need a server of models: they have tests of their own.
     let expected = [
         ("/api/v1/events", "GET"),
         ("/api/v1/runs/{id}/cancel", "POST"),
         ("/api/v1/sources/offers/{name}/accept", "POST"),
+        ("/api/v1/sources/{name}/models", "GET"),
     ];
     assert_eq!(missing, expected.map(|(path, method)| (path.to_owned(), method.to_owned())));
+}
+
+#[tokio::test]
+async fn the_models_of_a_vendor_are_as_the_document_says_and_its_refusal_is_told() {
+    let house = House::open().await;
+    let document = Document::of(&house).await;
+    let listed = r#"[{"id":"b","display_name":"Bee","context_window":8192,"max_output":null,"meta":[]},
+        {"id":"a","display_name":null,"context_window":null,"max_output":512,"meta":[["kind","embedding"]]}]"#;
+    let url = crate::fakes::vendor(vec![(200, listed), (401, "no such key")]).await;
+    let source = json!({"adapter": "vendor", "base_url": url, "model": "b"}).to_string();
+    house.remote(Method::PUT, "/api/v1/sources/main", source).await.ok();
+    for status in [200, 502] {
+        let answer = house.remote(Method::GET, "/api/v1/sources/main/models", "").await;
+        assert_eq!(answer.status.as_u16(), status, "{}", answer.body);
+        document.check("/api/v1/sources/{name}/models", &Method::GET, &answer);
+        let answer = answer.json();
+        if status == 200 {
+            assert_eq!((&answer["current"], &answer["models"][0]["id"]), (&json!("b"), &json!("a")));
+        } else {
+            assert!(answer["detail"].as_str().unwrap().contains("no such key"), "{answer}");
+        }
+    }
 }
 
 type Asked = (Method, &'static str, Vec<(&'static str, String)>, &'static str, u16);
@@ -231,6 +254,8 @@ fn requests(run: &str) -> Vec<Asked> {
         (post.clone(), "/sources/{name}/use", name("main"), "", 200),
         (post.clone(), "/sources/{name}/test", name("main"), "", 200),
         (post.clone(), "/sources/{name}/test", name("none"), "", 404),
+        (get.clone(), "/sources/{name}/models", name("main"), "", 422),
+        (get.clone(), "/sources/{name}/models", name("none"), "", 404),
         (get.clone(), "/sources/offers", none(), "", 200),
         (post.clone(), "/sources/offers/{name}/accept", name("none"), "", 404),
         (delete.clone(), "/sources/{name}", name("main"), "", 200),

@@ -15,8 +15,8 @@ use homeagent_agent::{
 };
 use homeagent_gateway::{Change, Keeper, Live, LoggedProblem, Monitor, Turns};
 use homeagent_types::model::{
-    AdapterDescriptor, EmbeddingRequest, Embeddings, Failure, FinishReason, Framing, HttpRequest, HttpResponse,
-    KeyPlacement, ModelDelta, ModelInfo, ModelRequest, Rehearsed, StreamEvent, ToolCallDelta, Usage,
+    AdapterDescriptor, EmbeddingRequest, Embeddings, Failure, FailureClass, FinishReason, Framing, HttpRequest,
+    HttpResponse, KeyPlacement, ModelDelta, ModelInfo, ModelRequest, Rehearsed, StreamEvent, ToolCallDelta, Usage,
 };
 use homeagent_types::ports::{
     AdapterSession, Adapters, CapabilityStatus, Connection, Frame, Haste, Listeners, OwnAddress, PluginAdmin,
@@ -26,6 +26,8 @@ use homeagent_types::{
     CallError, Cause, Denial, Effect, Meta, Payload, Peer, Principal, Recording, Role, RouteRequest, RouteResponse,
     Shown, Submission, ToolDefinition, ToolOutput,
 };
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
 use tokio::sync::{Notify, broadcast, mpsc, oneshot};
 
 /// Keeps an agent that stops and starts at once.
@@ -453,8 +455,9 @@ impl AdapterSession for Parrot {
         Ok(Vec::new())
     }
 
-    async fn classify_error(&mut self, _: HttpResponse) -> Result<Failure, CallError> {
-        Err(CallError::Other("a parrot asks nobody".into()))
+    async fn classify_error(&mut self, answer: HttpResponse) -> Result<Failure, CallError> {
+        let message = String::from_utf8_lossy(&answer.body).into_owned();
+        Ok(Failure { class: FailureClass::Auth, message, retry_after_ms: None })
     }
 
     async fn step(&mut self, events: Vec<StreamEvent>) -> Result<Vec<ModelDelta>, CallError> {
@@ -472,11 +475,14 @@ impl AdapterSession for Parrot {
     }
 
     async fn build_models_request(&mut self, _: &Meta) -> Result<HttpRequest, CallError> {
-        Err(CallError::Invalid("a parrot lists no models".into()))
+        let get =
+            |path: &str| HttpRequest { method: "GET".into(), path: path.into(), headers: Vec::new(), body: Vec::new() };
+        Ok(get("/models"))
     }
 
-    async fn parse_models(&mut self, _: HttpResponse) -> Result<Result<Vec<ModelInfo>, Failure>, CallError> {
-        Ok(Ok(Vec::new()))
+    async fn parse_models(&mut self, answer: HttpResponse) -> Result<Result<Vec<ModelInfo>, Failure>, CallError> {
+        let models = serde_json::from_slice(&answer.body).map_err(|error| CallError::Other(error.to_string()))?;
+        Ok(Ok(models))
     }
 
     async fn build_embedding_request(&mut self, _: &EmbeddingRequest) -> Result<HttpRequest, CallError> {
@@ -491,6 +497,24 @@ impl AdapterSession for Parrot {
         let said = |delta| Rehearsed { pause_ms: 0, delta };
         Ok(vec![said(ModelDelta::Text("OK".into())), said(ModelDelta::Finish(FinishReason::Stop))])
     }
+}
+
+/// A vendor on a port of this machine that gives these answers, one after another; the address of its API.
+pub async fn vendor(answers: Vec<(u16, &'static str)>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let url = format!("http://{}/v1", listener.local_addr().expect("an address"));
+    tokio::spawn(async move {
+        for (status, body) in answers {
+            let (mut stream, _) = listener.accept().await.expect("a client");
+            let mut request = Vec::new();
+            while !request.ends_with(b"\r\n\r\n") && stream.read_buf(&mut request).await.is_ok_and(|read| read > 0) {}
+            let length = body.len();
+            let head = format!("HTTP/1.1 {status} X\r\ncontent-length: {length}\r\nconnection: close\r\n");
+            let answer = format!("{head}content-type: application/json\r\n\r\n{body}");
+            stream.write_all(answer.as_bytes()).await.expect("the client reads");
+        }
+    });
+    url
 }
 
 /// The slot's end of a connection.

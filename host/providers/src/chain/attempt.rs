@@ -181,7 +181,7 @@ impl Caller<'_> {
     }
 
     /// What an answer other than 2xx means.
-    async fn refusal(&self, adapter: &str, session: &mut dyn AdapterSession, reply: Reply) -> Failure {
+    pub(super) async fn refusal(&self, adapter: &str, session: &mut dyn AdapterSession, reply: Reply) -> Failure {
         let body = reply.body.beginning(ERROR_BODY).await;
         let body = self.secrets.redact(&String::from_utf8_lossy(&body)).into_owned().into_bytes();
         let clean = |(name, value): (String, String)| (name, self.secrets.redact(&value).into_owned());
@@ -197,7 +197,7 @@ impl Caller<'_> {
     }
 
     /// A vendor's words without secrets, control characters and endless tails.
-    fn speakable(&self, message: &str) -> String {
+    pub(super) fn speakable(&self, message: &str) -> String {
         let clean = self.secrets.redact(message);
         let mut short: String =
             clean.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LONGEST_MESSAGE).collect();

@@ -3,10 +3,14 @@
 use std::time::Duration;
 
 use homeagent_settings::Settings;
+use homeagent_types::Meta;
 use homeagent_types::model::{Message, ModelRequest, Prompt};
 
 use super::attempt::Route;
 use crate::transport::Timeouts;
+
+/// The option that adapters are told the source's address in.
+const BASE_URL: &str = "base_url";
 
 /// The request for the adapter. Options of the source come before the settings.
 pub(super) fn build(settings: &Settings, route: &Route, prompt: &Prompt) -> ModelRequest {
@@ -32,8 +36,17 @@ pub(super) fn build(settings: &Settings, route: &Route, prompt: &Prompt) -> Mode
             .map_or(max_tokens, |wanted| Some(max_tokens.map_or(wanted, |most| wanted.min(most)))),
         thinking: switch("thinking"),
         stream: route.descriptor.has("streaming") && switch("stream").unwrap_or(true),
-        options: options.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+        options: self::options(route),
     }
+}
+
+/// The options of the source, and among them its address as `base_url`: an adapter that speaks with several vendors knows
+/// by it which one answers.
+pub(super) fn options(route: &Route) -> Meta {
+    let own = route.record.options.iter().filter(|(name, _)| *name != BASE_URL);
+    let mut options: Meta = own.map(|(name, value)| (name.clone(), value.clone())).collect();
+    options.push((BASE_URL.to_owned(), route.record.base_url.clone()));
+    options
 }
 
 /// The prompt with those of the vendors' blobs that this adapter made with this model.

@@ -7,6 +7,15 @@ pub(super) fn usable(text: &str) -> Option<String> {
     is_base_url(text).then(|| text.trim_end_matches('/').to_owned())
 }
 
+/// Where vendors with several protocols have them, below one address.
+const PROTOCOLS: [&str; 5] = ["/compatible-mode/v1", "/v1beta/openai", "/api/v1", "/v1beta", "/v1"];
+
+/// An address without what says the protocol.
+pub(super) fn place(url: &str) -> &str {
+    let url = url.trim_end_matches('/');
+    PROTOCOLS.iter().find_map(|end| url.strip_suffix(end)).unwrap_or(url)
+}
+
 /// The address at which a server answers that was told by `OLLAMA_HOST`, or the like, where to listen: `HOST`,
 /// `HOST:PORT`, `:PORT` or a URL. One that listens everywhere is asked on this machine.
 pub(super) fn of_listener(text: &str, usual_port: u16) -> Option<String> {
@@ -53,6 +62,18 @@ mod tests {
         for text in ["ftp://box", "box:port", "a b", "http://me:pw@box"] {
             assert_eq!(of_listener(text, 11434), None, "{text}");
         }
+    }
+
+    #[test]
+    fn protocols_of_one_vendor_are_at_one_place() {
+        for (one, other) in [
+            ("http://127.0.0.1:11434/v1/", "http://127.0.0.1:11434"),
+            ("https://dashscope.aliyuncs.com/compatible-mode/v1", "https://dashscope.aliyuncs.com/api/v1"),
+            ("https://google.example/v1beta/openai", "https://google.example/v1beta"),
+        ] {
+            assert_eq!(place(one), place(other));
+        }
+        assert_ne!(place("https://proxy.home/deepseek"), place("https://proxy.home/openai"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use homeagent_types::model::{HttpRequest, KeyPlacement};
 use serde::Deserialize;
 use tokio::time::timeout;
 
-use super::{ADAPTER, Environment, Found, Offer, address};
+use super::{COMPLETIONS, Environment, Found, Offer, address};
 use crate::transport::{Endpoint, Timeouts, Transport};
 
 /// The largest answer that is read, in bytes.
@@ -26,10 +26,28 @@ struct Server {
     name: &'static str,
     title: &'static str,
     setting: &'static str,
+    adapter: &'static str,
+    /// Where the adapter's protocol is, below the server's address.
+    behind: &'static str,
+    options: &'static [(&'static str, &'static str)],
 }
 
-const OLLAMA: Server = Server { name: "ollama", title: "Ollama", setting: "core.discovery.ollama_url" };
-const LLAMA_CPP: Server = Server { name: "llamacpp", title: "llama.cpp", setting: "core.discovery.llamacpp_url" };
+const OLLAMA: Server = Server {
+    name: "ollama",
+    title: "Ollama",
+    setting: "core.discovery.ollama_url",
+    adapter: "ollama",
+    behind: "",
+    options: &[],
+};
+const LLAMA_CPP: Server = Server {
+    name: "llamacpp",
+    title: "llama.cpp",
+    setting: "core.discovery.llamacpp_url",
+    adapter: COMPLETIONS,
+    behind: "/v1",
+    options: &[("preset", "llamacpp")],
+};
 
 /// What was found at an address.
 enum Seen {
@@ -114,11 +132,11 @@ impl Server {
         };
         let offer = Offer {
             name: self.name.to_owned(),
-            adapter: ADAPTER.to_owned(),
-            base_url: format!("{url}/v1"),
+            adapter: self.adapter.to_owned(),
+            base_url: format!("{url}{}", self.behind),
             model: model.clone(),
             models: Some(models),
-            options: [].into(),
+            options: self.options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
             found_in: format!("{title} at {url}"),
             needs_key: false,
         };

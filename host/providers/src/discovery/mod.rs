@@ -20,8 +20,8 @@ use utoipa::ToSchema;
 use self::vendors::VENDORS;
 use crate::transport::{Timeouts, Transport, TransportError};
 
-/// The adapter that speaks to everything that is offered.
-const ADAPTER: &str = "openai";
+/// The adapter for everything without one of its own.
+const COMPLETIONS: &str = "openai";
 
 /// Whether anything is looked for.
 const ENABLED: &str = "core.discovery.enabled";
@@ -244,8 +244,9 @@ impl Discovery {
     }
 }
 
+/// Whether a source leads where an offer does, by whichever of the vendor's protocols.
 fn same_endpoint(source: &SourceRecord, offer: &Offer) -> bool {
-    source.adapter == offer.adapter && source.base_url.trim_end_matches('/') == offer.base_url
+    address::place(&source.base_url) == address::place(&offer.base_url)
 }
 
 #[cfg(test)]

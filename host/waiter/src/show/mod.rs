@@ -2,6 +2,7 @@
 
 pub(crate) mod bindings;
 pub(crate) mod media;
+pub(crate) mod models;
 pub(crate) mod offers;
 pub(crate) mod plugins;
 pub(crate) mod questions;

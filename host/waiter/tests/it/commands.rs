@@ -219,6 +219,36 @@ async fn sources_are_looked_after() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_models_of_a_vendor_are_listed() {
+    let house = House::open().await;
+    let listed = r#"[{"id":"qwen3:8b","display_name":"Qwen 3","context_window":40960,"max_output":8192,"meta":[]},
+        {"id":"bge-m3","display_name":null,"context_window":8192,"max_output":null,"meta":[["kind","embedding"]]},
+        {"id":"wild","display_name":"a\u001b[2J b","context_window":null,"max_output":1000000,"meta":[]}]"#;
+    let url = crate::fakes::vendor(vec![(200, listed), (200, listed), (200, "[]"), (401, "no such key")]).await;
+    let add = ["source", "add", "home", "--adapter", "vendor", "--base-url", &url, "--model", "qwen3:8b"];
+    assert_eq!(run(&house, &add).await.code, 0);
+    insta::assert_snapshot!(run(&house, &["source", "models", "home"]).await.shown(&house), @r"
+       MODEL     WINDOW  LONGEST ANSWER  NAME
+       bge-m3    8,192   -               makes vectors
+    *  qwen3:8b  40,960  8,192           Qwen 3
+       wild      -       1,000,000       a [2J b
+    --- exit code 0
+    ");
+    let add = ["source", "add", "home", "--adapter", "vendor", "--base-url", &url, "--model", "gone"];
+    assert_eq!(run(&house, &add).await.code, 0);
+    let said = run(&house, &["source", "models", "home"]).await.stdout;
+    assert!(said.ends_with("gone, which home asks for, is not among them\n"), "{said}");
+    insta::assert_snapshot!(run(&house, &["source", "models", "home"]).await.shown(&house), @r"
+    the vendor of home lists no models
+    --- exit code 0
+    ");
+    let refused = run(&house, &["source", "models", "home"]).await;
+    assert!(refused.code == 1 && refused.stderr.contains("no such key"), "{}", refused.stderr);
+    let unknown = run(&house, &["source", "models", "none"]).await;
+    assert!(unknown.code == 1 && unknown.stderr.contains("configured are: home"), "{}", unknown.stderr);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn one_turn_is_sent_and_its_reply_printed() {
     let house = House::open().await;
     insta::assert_snapshot!(run(&house, &["send", "good", "morning"]).await.shown(&house), @r"
