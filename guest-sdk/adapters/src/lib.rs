@@ -11,6 +11,7 @@ pub mod lenient;
 pub mod options;
 pub mod reader;
 pub mod schema;
+pub mod script;
 #[cfg(feature = "testing")]
 pub mod testing;
 
