@@ -1,4 +1,4 @@
-//! Builds every guest program below `tests/guests`, the example that does what those in other languages do, and the channel
+//! Builds every guest program below `tests/guests`, the examples that do what those in other languages do, and the channel
 //! that is installed by hand.
 
 use std::fs;
@@ -18,6 +18,7 @@ fn main() {
         })
         .collect();
     components.sort();
+    components.push((PathBuf::from("examples/adapter-rust"), "adapter-rust".to_owned()));
     components.push((PathBuf::from("examples/greeter-rust"), "greeter-rust".to_owned()));
     components.push((PathBuf::from("components/qq"), "qq".to_owned()));
     homeagent_component_builder::build(workspace, &components);

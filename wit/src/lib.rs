@@ -82,6 +82,11 @@ impl Stamp {
         let (package, version) = name.split_once('@')?;
         Some(Self { package: package.to_owned(), version: version.to_owned(), digest: digest.to_owned() })
     }
+
+    /// Reads all stamps of a [`SECTION`]: a component of two kinds has one of each, one behind the other.
+    pub fn parse_all(section: &[u8]) -> Vec<Self> {
+        section.chunks(STAMP_LENGTH).filter_map(Self::parse).collect()
+    }
 }
 
 #[cfg(test)]
@@ -95,6 +100,13 @@ mod tests {
             assert_eq!((read.package.as_str(), read.version.as_str()), (kind.name(), VERSION));
             assert_eq!(read.digest, kind.digest());
         }
+    }
+
+    #[test]
+    fn stamps_of_two_kinds_stand_one_behind_the_other() {
+        let section = [stamp(Kind::Plugin), stamp(Kind::Adapter)].concat();
+        let packages: Vec<_> = Stamp::parse_all(&section).into_iter().map(|stamp| stamp.package).collect();
+        assert_eq!(packages, ["plugin", "adapter"]);
     }
 
     #[test]

@@ -105,6 +105,23 @@ export const disconnect = (name) => ask("disconnect", name);
 export const send = (connection, text) => request("send", { connection, text });
 export const close = (connection, reason = "") => ask("close", { connection, text: reason });
 
+/** The parts of a message as one text. */
+export const textOf = (parts) => ask("text-of", parts);
+
+/** Texts in Base64. */
+export const base64 = {
+  read: (text) => ask("base64-read", text),
+  write: (text) => ask("base64-write", text),
+};
+
+/** The chat completions protocol, which most vendors speak, for adapters of those who nearly do. */
+export const completions = {
+  request: (asked, style) => ask("completions-request", { request: asked, style }),
+  chunk: (event) => ask("completions-chunk", event),
+  response: (response) => ask("completions-response", response),
+  error: (response) => ask("completions-error", response),
+};
+
 const writer = (level) => (...parts) =>
   ask("log", { level, message: parts.map((it) => (typeof it === "string" ? it : written(it) ?? String(it))).join(" ") });
 export const log = {
@@ -119,6 +136,7 @@ globalThis.console = { ...log, log: log.info };
 // What the script offers -----------------------------------------------------------------------------------------------
 
 let line = "";
+let transforms;
 let tools = new Map();
 const stages = new Map();
 const channels = new Map();
@@ -137,6 +155,15 @@ export const summary = (text) => void (line = text);
 export const tool = (definition) => add(tools, definition, "name", "call");
 export const stage = (definition) => add(stages, definition, "stage", "run");
 export const channel = (definition) => add(channels, definition, "name", "deliver");
+
+/** Makes the script the adapter of a vendor: an object with `transform_request` and other functions. */
+export function adapter(definition) {
+  if (typeof definition?.transform_request !== "function") {
+    throw new TypeError("an adapter is an object with a function `transform_request`");
+  }
+  if (transforms) throw new TypeError("the script is an adapter already");
+  transforms = definition;
+}
 
 /** Receives the events of a topic; a last `*` matches any rest. */
 export function on(topic, handler) {
@@ -186,13 +213,25 @@ function channelOf(conversation) {
 }
 
 const calls = {
-  describe: () => ({
-    summary: line,
-    tools: told(tools),
-    stages: told(stages),
-    channels: told(channels),
-    events: subscriptions.map(({ topic }) => topic),
-  }),
+  describe() {
+    if (transforms) throw new HostError("other", 'it is an adapter, so plugin.toml has to say kind = "adapter"');
+    return {
+      summary: line,
+      tools: told(tools),
+      stages: told(stages),
+      channels: told(channels),
+      events: subscriptions.map(({ topic }) => topic),
+    };
+  },
+  "adapter-describe"() {
+    if (!transforms) throw new HostError("other", "the script is no adapter: adapter({ ... }) makes it one");
+    const functions = Object.keys(transforms).filter((key) => typeof transforms[key] === "function");
+    return { summary: line, ...transforms, functions };
+  },
+  async adapter({ function: name, argument }) {
+    if (!transforms?.[name]) return { missing: true };
+    return { returned: await transforms[name](argument) };
+  },
   start: ({ resumed }) => hooks.start?.(resumed),
   "self-check": () => hooks.selfCheck?.(),
   activated: () => hooks.activated?.(),
@@ -221,10 +260,13 @@ const calls = {
 
 // What was thrown, and where in the script's files.
 function raised(error) {
-  if (error instanceof HostError) return { kind: error.kind, message: error.message };
-  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   const place = /([^\s()]+\.js):(\d+)/.exec(error?.stack ?? "");
-  return { kind: "other", message: place ? `${place[1]}:${place[2]}: ${text}` : text };
+  const placed = (text) => (place ? `${place[1]}:${place[2]}: ${text}` : text);
+  if (error instanceof HostError) {
+    // Who reads what becomes of an adapter's has nothing but the sentence.
+    return { kind: error.kind, message: transforms ? placed(error.message) : error.message };
+  }
+  return { kind: "other", message: placed(error instanceof Error ? `${error.name}: ${error.message}` : String(error)) };
 }
 
 const outcomes = new Map();

@@ -1,4 +1,4 @@
-//! Runs plugins that are JavaScript files.
+//! Runs plugins and adapters that are JavaScript files.
 //!
 //! A handler may be an `async` function. Each call of the script ends when its promise is settled and all that it asked
 //! the host for has been answered; other calls go on meanwhile.
@@ -157,7 +157,7 @@ fn described<'js>(side: &Object<'js>, error: CaughtError<'js>) -> String {
 
 fn now(function: &str, argument: &str) -> String {
     let argument = serde_json::from_str(argument).map_err(Error::from);
-    envelope(argument.and_then(|argument| script::now(function, argument)))
+    envelope(argument.and_then(|argument| homeagent_adapters::script::now(function, argument)))
 }
 
 /// An answer of the host as the module opens it.
@@ -168,7 +168,7 @@ fn envelope(answer: Result<Value, Error>) -> String {
 fn answered(request: Request) -> Answered {
     Box::pin(async move {
         let answer = match serde_json::from_str(&request.argument) {
-            Ok(argument) => script::wait(&request.function, argument).await,
+            Ok(argument) => homeagent_adapters::script::wait(&request.function, argument).await,
             Err(error) => Err(error.into()),
         };
         (request.id, answer)
@@ -190,6 +190,7 @@ async fn first(waiting: &mut Vec<Answered>) -> (u32, Result<Value, Error>) {
 }
 
 homeagent_sdk::export_interpreter!(JavaScript);
+homeagent_adapters::export_script_adapter!(JavaScript);
 
 #[cfg(test)]
 mod tests {
@@ -238,6 +239,23 @@ mod tests {
         assert!(error.starts_with("main.js:2: Error: no"), "{error}");
         let error = script(&[("main.js", "import './nothing.js';\n")]).err().expect("it is not there");
         assert!(error.contains("nothing.js"), "{error}");
+    }
+
+    #[test]
+    fn an_adapter_says_which_functions_it_has_and_answers_for_them() {
+        let text = "import { adapter, HostError } from 'homeagent';\nadapter({ key: 'bearer',\n\
+                    transform_request: async ({ model }) => ({ path: `/${model}` }),\n\
+                    transform_response() { throw new HostError('other', 'no tea'); } });";
+        let script = script(&[("main.js", text)]).expect("the script is good");
+        let told = testing::run(script.call("adapter-describe", Value::Null)).expect("it describes itself");
+        assert_eq!(told["functions"], json!(["transform_request", "transform_response"]));
+        let call = |function: &str| {
+            let argument = json!({ "function": function, "argument": { "model": "m" } });
+            testing::run(script.call("adapter", argument))
+        };
+        assert_eq!(call("transform_request"), Ok(json!({ "returned": { "path": "/m" } })));
+        assert_eq!(call("transform_error"), Ok(json!({ "missing": true })));
+        assert_eq!(call("transform_response").expect_err("it raises").message(), "main.js:4: no tea");
     }
 
     #[test]

@@ -11,9 +11,18 @@ local failure = {}
 failure.__index = failure
 function failure.__tostring(self) return self.message end
 
+-- Where in its files the script stands: `main.lua:4: `, or nothing.
+local function place()
+  for level = 3, 20 do
+    local _, where = pcall(error, "", level)
+    if where ~= "" and not where:find("^=?homeagent:") then return where end
+  end
+  return ""
+end
+
 -- Raises an error of one of the contract's kinds: `invalid`, `not-found`, `busy`, `retryable`, `other`.
 function homeagent.raise(kind, message)
-  error(setmetatable({ kind = kind, message = message }, failure), 0)
+  error(setmetatable({ kind = kind, message = message, place = place() }, failure), 0)
 end
 
 local function answer(ok, value, message)
@@ -144,6 +153,31 @@ for _, level in ipairs { "trace", "debug", "info", "warn", "error" } do
   homeagent.log[level] = function(message) answer(now("log", { level = level, message = tostring(message) })) end
 end
 
+-- What needs no host -----------------------------------------------------------------------------------------------------
+
+homeagent.json = {
+  read = function(text) return answer(now("json-read", text)) end,
+  write = function(value) return answer(now("json-write", value)) end,
+}
+
+homeagent.base64 = {
+  read = function(text) return answer(now("base64-read", text)) end,
+  write = function(text) return answer(now("base64-write", text)) end,
+}
+
+-- The parts of a message as one text.
+function homeagent.text_of(parts) return answer(now("text-of", parts)) end
+
+-- The chat completions protocol, which most vendors speak, for adapters of those who nearly do.
+homeagent.completions = {
+  request = function(request, style)
+    return answer(now("completions-request", { request = request, style = style }))
+  end,
+  chunk = function(event) return answer(now("completions-chunk", event)) end,
+  response = function(response) return answer(now("completions-response", response)) end,
+  error = function(response) return answer(now("completions-error", response)) end,
+}
+
 -- What the script offers -----------------------------------------------------------------------------------------------
 
 local tools, stages, subscriptions, channels, hooks = {}, {}, {}, {}, {}
@@ -210,6 +244,16 @@ end
 local failed = {}
 function homeagent.failed(value) return setmetatable({ value = value }, failed) end
 
+local adapter
+-- Makes the script the adapter of a vendor: a table with `transform_request` and other functions.
+function homeagent.adapter(definition)
+  if type(definition) ~= "table" or type(definition.transform_request) ~= "function" then
+    error("an adapter is a table with a function `transform_request`", 2)
+  end
+  if adapter then error("the script is an adapter already", 2) end
+  adapter = definition
+end
+
 local list = {}
 -- Makes a table a list in JSON even when it is empty.
 function homeagent.list(values) return setmetatable(values or {}, list) end
@@ -225,6 +269,7 @@ local function all(definitions, names, ...)
 end
 
 function calls.describe()
+  if adapter then homeagent.raise("other", "it is an adapter, so plugin.toml has to say kind = \"adapter\"") end
   local topics = homeagent.list {}
   for _, subscription in ipairs(subscriptions) do topics[#topics + 1] = subscription.topic end
   return {
@@ -288,9 +333,29 @@ function calls.show(deltas)
   if channel and channel.show then channel.show(deltas) end
 end
 
-local function finish(ok, result)
+calls["adapter-describe"] = function()
+  if not adapter then homeagent.raise("other", "the script is no adapter: homeagent.adapter { ... } makes it one") end
+  local told, functions = { summary = homeagent.summary }, homeagent.list {}
+  for key, value in pairs(adapter) do
+    if type(value) == "function" then functions[#functions + 1] = key else told[key] = value end
+  end
+  told.functions = functions
+  return told
+end
+
+function calls.adapter(call)
+  local handler = adapter and adapter[call["function"]]
+  if not handler then return { missing = true } end
+  return { returned = handler(call.argument) }
+end
+
+local function finish(what, ok, result)
   if ok then return true, result end
-  if getmetatable(result) == failure then return false, result.kind, result.message end
+  if getmetatable(result) == failure then
+    -- Who reads it has nothing but the sentence.
+    local message = what == "adapter" and result.place .. result.message or result.message
+    return false, result.kind, message
+  end
   return false, "other", tostring(result)
 end
 
@@ -298,7 +363,7 @@ end
 -- of the error and its message.
 function __serve(what, argument)
   while true do
-    what, argument = yield(finish(pcall(calls[what], argument)))
+    what, argument = yield(finish(what, pcall(calls[what], argument)))
   end
 end
 
@@ -342,4 +407,8 @@ function require(name)
   return loaded[name]
 end
 
-if files[main] then run(main) end
+if files[main] then
+  local ok, reason = pcall(run, main)
+  if not ok and getmetatable(reason) == failure then reason = reason.place .. reason.message end
+  if not ok then error(reason, 0) end
+end

@@ -1,4 +1,4 @@
-//! Runs plugins that are Lua scripts.
+//! Runs plugins and adapters that are Lua scripts.
 //!
 //! Each call of the script runs in a coroutine. What waits for the host yields out of it, so that other calls go on
 //! meanwhile; the script sees a function that returns.
@@ -50,7 +50,7 @@ impl Interpreter for Lua {
                 }
                 Step::Waits { function, argument } => {
                     let answer = match argument {
-                        Ok(argument) => script::wait(&function, argument).await,
+                        Ok(argument) => homeagent_adapters::script::wait(&function, argument).await,
                         Err(reason) => Err(Error::Invalid(reason)),
                     };
                     step = self.go_on(&coroutine, answer).map_err(|error| self.told(error))?;
@@ -147,7 +147,8 @@ fn prepare(lua: &mut luars::Lua, program: &Program) -> Result<LuaFunctionRef, Lu
 fn now(state: &mut LuaState) -> Result<usize, LuaError> {
     let function = state.get_arg(1).and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default();
     let argument = json::from_lua(&state.get_arg(2).unwrap_or_else(LuaValue::nil));
-    let answer = argument.map_err(Error::Invalid).and_then(|argument| script::now(&function, argument));
+    let answer =
+        argument.map_err(Error::Invalid).and_then(|argument| homeagent_adapters::script::now(&function, argument));
     let values = answer_values(state, answer)?;
     let count = values.len();
     for value in values {
@@ -175,6 +176,7 @@ fn random() -> i64 {
 }
 
 homeagent_sdk::export_interpreter!(Lua);
+homeagent_adapters::export_script_adapter!(Lua);
 
 #[cfg(test)]
 mod tests {
@@ -237,6 +239,40 @@ mod tests {
     }
 
     #[test]
+    fn json_and_base64_go_both_ways_and_tell_what_is_none() {
+        let lua = tool(
+            "local json, base64 = homeagent.json, homeagent.base64\n\
+                        local read = json.read('[1, {\"a\": null, \"b\": [2]}]')\n\
+                        return { read, json.write { x = homeagent.list {} }, base64.read(base64.write('tea ☕')) }",
+        );
+        assert_eq!(call(&lua, &json!({})), Ok(json!({ "value": [[1, { "b": [2] }], "{\"x\":[]}", "tea ☕"] })));
+        let error = call(&tool("return homeagent.json.read('{')"), &json!({})).expect_err("it is none").message();
+        assert!(error.contains("not JSON"), "{error}");
+    }
+
+    /// What a function of the adapter that is this script returns.
+    fn transformed(lua: &Lua, function: &str, argument: &Value) -> Result<Value, Error> {
+        testing::run(lua.call("adapter", json!({ "function": function, "argument": argument })))
+    }
+
+    #[test]
+    fn an_adapter_says_which_functions_it_has_and_answers_for_them() {
+        let text = "local homeagent = require('homeagent')\nhomeagent.adapter { key = 'bearer',\n\
+                    transform_request = function(request) return { path = '/' .. request.model } end,\n\
+                    transform_response = function() homeagent.raise('other', 'no tea') end }";
+        let lua = script(&[("main.lua", text)]).expect("the script is good");
+        let told = testing::run(lua.call("adapter-describe", Value::Null)).expect("it describes itself");
+        assert_eq!((&told["key"], told["functions"].as_array().map(Vec::len)), (&json!("bearer"), Some(2)));
+        let returned = transformed(&lua, "transform_request", &json!({ "model": "m" }));
+        assert_eq!(returned, Ok(json!({ "returned": { "path": "/m" } })));
+        assert_eq!(transformed(&lua, "transform_error", &json!({})), Ok(json!({ "missing": true })));
+        let error = transformed(&lua, "transform_response", &json!({})).expect_err("it raises").message();
+        assert_eq!(error, "main.lua:4: no tea");
+        let error = testing::run(lua.call("describe", Value::Null)).expect_err("it is no plugin").message();
+        assert!(error.contains("kind = \"adapter\""), "{error}");
+    }
+
+    #[test]
     fn a_script_has_no_files_and_no_system() {
         let lua =
             tool("return { io = io == nil, exit = os.exit == nil, dofile = dofile == nil, now = os.time() > 1e9 }");
@@ -249,6 +285,9 @@ mod tests {
         let text = "require('homeagent').submit { user = 'x', text = 'y' }";
         let error = script(&[("main.lua", text)]).err().expect("it is refused");
         assert!(error.contains("main.lua:1:") && error.contains("while the script is loaded"), "{error}");
+        let error = script(&[("main.lua", "\nrequire('homeagent').raise('other', 'no tea')")]);
+        let error = error.err().expect("it is refused");
+        assert!(error.contains("main.lua:2: no tea"), "{error}");
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub mod listing;
 pub mod options;
 pub mod reader;
 pub mod schema;
+pub mod script;
 #[cfg(feature = "testing")]
 pub mod testing;
 

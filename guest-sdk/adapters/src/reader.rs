@@ -96,10 +96,20 @@ impl Answer {
         }
     }
 
+    /// What has come since it was last asked.
+    pub(crate) fn take(&mut self) -> Vec<Delta> {
+        std::mem::take(&mut self.deltas)
+    }
+
     /// The answer has failed.
     pub fn fail(&mut self, class: FailureClass, message: impl Into<String>) {
+        self.failed(Failure { class, message: message.into(), retry_after_ms: None });
+    }
+
+    /// The same with all that is known of it.
+    pub fn failed(&mut self, failure: Failure) {
         self.over = true;
-        self.deltas.push(Delta::Error(Failure { class, message: message.into(), retry_after_ms: None }));
+        self.deltas.push(Delta::Error(failure));
     }
 }
 

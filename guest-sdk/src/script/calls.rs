@@ -15,7 +15,7 @@ use crate::{
 impl<I: Interpreter> Plugin for Scripted<I> {
     fn describe() -> Descriptor {
         let program = read();
-        let described = call_at_once::<I>("describe", Value::Null);
+        let described = loaded::<I>().and_then(|script| call_at_once(&*script, "describe", Value::Null));
         let descriptor = described.and_then(|value| incoming::descriptor(&program, value));
         descriptor.unwrap_or_else(|error| {
             // There is no other way to say it: the host reports what stood on the standard error when a call traps.

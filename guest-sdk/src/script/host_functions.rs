@@ -53,7 +53,7 @@ pub(super) fn lent(cause: &Value) -> Result<Cause, Error> {
 
 /// Asks what is answered at once: `log` with `{ level, message }`, `setting` with its key, `set-setting` with
 /// `{ key, value }`, `publish` with `{ topic, payload }`, `sign` with `{ name, algorithm, data }`, `disconnect` with a name, `close` with
-/// `{ connection, text }`.
+/// `{ connection, text }`. Without the host: `json-read` with a text, and `json-write` with any value.
 ///
 /// # Errors
 /// What the host says, or that there is no such function.
@@ -93,6 +93,11 @@ pub fn now(function: &str, argument: Value) -> Result<Value, Error> {
         "sign" => network::sign(argument),
         "disconnect" => connections::disconnect(argument),
         "close" => connections::close(argument),
+        "json-read" => {
+            let value = serde_json::from_str(&read::<String>(function, argument)?);
+            value.map_err(|error| Error::invalid(format!("it is not JSON: {error}")))
+        }
+        "json-write" => Ok(argument.to_string().into()),
         _ => Err(unknown(function)),
     }
 }

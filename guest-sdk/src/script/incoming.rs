@@ -12,7 +12,10 @@ use crate::{
 };
 
 /// Reads `value`; the error says where in `what` it is wrong.
-pub(super) fn read<T: DeserializeOwned>(what: &str, value: Value) -> Result<T, Error> {
+///
+/// # Errors
+/// It is not as the type says.
+pub fn read<T: DeserializeOwned>(what: &str, value: Value) -> Result<T, Error> {
     serde_path_to_error::deserialize(value).map_err(|error| {
         let path = error.path().to_string();
         let reason = error.into_inner();
@@ -20,8 +23,11 @@ pub(super) fn read<T: DeserializeOwned>(what: &str, value: Value) -> Result<T, E
     })
 }
 
-/// Some languages write an empty list as they write an empty object.
-pub(super) fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+/// Reads a list. Some languages write an empty one as they write an empty object.
+///
+/// # Errors
+/// It is something else, or what is in it is.
+pub fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Nothing {}

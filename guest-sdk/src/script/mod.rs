@@ -4,7 +4,8 @@
 //! out is JSON, so a language needs a way to read and write JSON, and two functions of the host's side: one that answers
 //! at once ([`now`]) and one that waits ([`wait`]). `docs/languages.md` has the forms.
 //!
-//! The package of an interpreter says `interprets = "<ending>"` in its `plugin.toml`.
+//! The package of an interpreter says `interprets = "<ending>"` in its `plugin.toml`. One that exports
+//! `homeagent_adapters::export_script_adapter!` as well runs adapters, too.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -27,7 +28,7 @@ mod outgoing;
 
 pub use host::{File, Program};
 pub use host_functions::{now, wait};
-pub use incoming::raised;
+pub use incoming::{list, raised, read as from_json};
 pub use outgoing::error as error_as_json;
 
 /// A language.
@@ -39,7 +40,8 @@ pub trait Interpreter: Sized + 'static {
     fn load(program: &Program) -> Result<Self, String>;
 
     /// Calls what the script registered for `what` - `describe`, `start`, `self-check`, `activated`, `stop`, `tool`,
-    /// `stage`, `event`, `timer`, `deliver`, `show`, `open`, `frames`, `close` or `request` - and answers with what it returned; nothing is `null`.
+    /// `stage`, `event`, `timer`, `deliver`, `show`, `open`, `frames`, `close` or `request`; `adapter-describe` or `adapter`
+    /// where it is an adapter - and answers with what it returned; nothing is `null`.
     ///
     /// # Errors
     /// What the script raised, with its file and line.
@@ -66,7 +68,10 @@ pub fn read() -> Program {
 }
 
 /// The interpreter with its script, which is loaded when it is first needed.
-fn loaded<I: Interpreter>() -> Result<Rc<I>, Error> {
+///
+/// # Errors
+/// What is wrong with the script, with its file and line.
+pub fn loaded<I: Interpreter>() -> Result<Rc<I>, Error> {
     let known = LOADED.with_borrow(|loaded| loaded.clone()).and_then(|loaded| loaded.downcast::<I>().ok());
     if let Some(interpreter) = known {
         return Ok(interpreter);
@@ -78,8 +83,11 @@ fn loaded<I: Interpreter>() -> Result<Rc<I>, Error> {
 }
 
 /// Calls what may not wait.
-fn call_at_once<I: Interpreter>(what: &'static str, argument: Value) -> Result<Value, Error> {
-    testing::run_at_once(loaded::<I>()?.call(what, argument))
+///
+/// # Errors
+/// What the script raised, or that it waits.
+pub fn call_at_once<I: Interpreter>(script: &I, what: &'static str, argument: Value) -> Result<Value, Error> {
+    testing::run_at_once(script.call(what, argument))
         .ok_or_else(|| Error::other(format!("{what} may not wait for the host")))?
 }
 

@@ -1,5 +1,5 @@
 //! What the example costs in each language: a whole reload with compiled code at hand, a call, and the least memory it
-//! runs with. What needs more than cargo is there where `HOMEAGENT_OPTIONAL_PACKAGES` says so: see `.ci/components`.
+//! runs with; and what adapters cost. What needs more than cargo is there where `HOMEAGENT_OPTIONAL_PACKAGES` says so: see `.ci/components`.
 
 #[allow(dead_code, reason = "the tests need more of it")]
 #[path = "../tests/runtime/greeters.rs"]
@@ -10,7 +10,8 @@ mod house;
 
 use std::path::PathBuf;
 
-use criterion::{Criterion, criterion_group, criterion_main};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use homeagent_types::model::StreamEvent;
 use homeagent_types::ports::{Haste, PluginAdmin as _};
 
 use greeters::{examples, install, interpreters, optional};
@@ -78,5 +79,47 @@ fn languages(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, languages);
+/// An event of the stream of the vendor that the adapters of the examples speak with.
+fn event() -> StreamEvent {
+    StreamEvent { event: String::new(), data: r#"{"say":"a few words of an answer"}"#.to_owned() }
+}
+
+/// What the example of an adapter costs in each language: an instance, which each model call has one of, with its first
+/// step; and an event of a stream, of which a read brings a hundred.
+fn adapters(criterion: &mut Criterion) {
+    let executor = tokio::runtime::Runtime::new().expect("an executor");
+    for language in ["rust", "lua", "js"] {
+        let house = house::with_shared_cache(interpreters());
+        match language {
+            "rust" => drop(house.install("adapter-rust", "lantern")),
+            "js" => {
+                let Some(interpreter) = optional("interpreter-js") else { continue };
+                install(&house, &interpreter);
+                install(&house, &examples().join("adapter-js"));
+            }
+            script => drop(install(&house, &examples().join(format!("adapter-{script}")))),
+        }
+        executor.block_on(house.runtime.load_all());
+        let shelf = house.runtime.adapters();
+        let mut group = criterion.benchmark_group(format!("adapter in {language}"));
+        group.sample_size(20);
+        group.bench_function("an instance", |bencher| {
+            bencher.to_async(&executor).iter(async || {
+                let mut session = shelf.open("lantern").await.expect("it is loaded");
+                session.step(vec![event()]).await.expect("it reads")
+            });
+        });
+        group.throughput(Throughput::Elements(100));
+        let session = executor.block_on(shelf.open("lantern")).expect("it is loaded");
+        let session = tokio::sync::Mutex::new(session);
+        group.bench_function("a hundred events", |bencher| {
+            bencher
+                .to_async(&executor)
+                .iter(async || session.lock().await.step((0..100).map(|_| event()).collect()).await.expect("it reads"));
+        });
+        group.finish();
+    }
+}
+
+criterion_group!(benches, languages, adapters);
 criterion_main!(benches);

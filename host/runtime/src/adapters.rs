@@ -1,4 +1,5 @@
-//! LLM adapters: a fresh instance for each model call, with nothing to reach but WASI's clocks and random numbers.
+//! LLM adapters: a fresh instance for each model call, with nothing to reach but WASI's clocks and random numbers. Of one
+//! that is a script, an instance of its interpreter, which reads the script and can reach nothing else either.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -23,8 +24,9 @@ use crate::convert;
 use crate::engine::ComponentEngine;
 use crate::grants::GrantTable;
 use crate::instance::{self, InstanceState, Liveness};
-use crate::package::{self, Package, PackageInfo, one_line};
+use crate::package::{self, Content, Package, PackageInfo, one_line};
 use crate::processor::Processor;
+use crate::script::Interpreter;
 use crate::services::Services;
 use crate::slot::core::SlotCore;
 use crate::slot::job::describe_trap;
@@ -89,16 +91,34 @@ impl AdapterShelf {
         Ok(Self { engine, linker, services, guests, loaded: RwLock::default() })
     }
 
-    /// Compiles a package and puts it in the place of the adapter of its name. Calls that run go on with the old one.
-    pub(crate) async fn load(self: &Arc<Self>, cache: &Arc<CodeCache>, package: Package) -> Result<(), PackageError> {
+    /// Compiles a package - of a script, its interpreter, unless that is compiled already - and puts it in the place of the
+    /// adapter of its name. Calls that run go on with the old one.
+    pub(crate) async fn load(
+        self: &Arc<Self>,
+        cache: &Arc<CodeCache>,
+        package: Package,
+        interpreter: Option<Arc<Interpreter>>,
+    ) -> Result<(), PackageError> {
         let plugin = package.manifest.name.clone();
         let failed = |reason: String| PackageError::Load { plugin: plugin.clone(), reason };
         let (shelf, cache) = (Arc::clone(self), Arc::clone(cache));
         let named = plugin.clone();
         let compile = move || {
             let load = |error: wasmtime::Error| PackageError::Load { plugin: named.clone(), reason: one_line(&error) };
-            let (package, component) = package::compile_only(&shelf.engine, &cache, package)?;
-            let linked = shelf.linker.instantiate_pre(&component).map_err(load)?;
+            let (package, linked) = match (&package.content, interpreter) {
+                (Content::Component(_), _) => {
+                    let (package, component) = package::compile_only(&shelf.engine, &cache, package)?;
+                    (package, shelf.linker.instantiate_pre(&component).map_err(load)?)
+                }
+                (Content::Script(script), Some(interpreter)) => {
+                    interpreter.runs_adapters(&named)?;
+                    let component = interpreter.compiled(&shelf.engine, &cache)?;
+                    let linker = script.link_adapter(&package.manifest, &shelf.linker, component).map_err(load)?;
+                    let linked = linker.instantiate_pre(component).map_err(load)?;
+                    (package.into_info(), linked)
+                }
+                (Content::Script(script), None) => return Err(script.no_interpreter(&named)),
+            };
             let pre = LlmAdapterPre::new(linked).map_err(load)?;
             Ok((package, pre))
         };

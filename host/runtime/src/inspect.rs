@@ -5,12 +5,15 @@ use wasmparser::{Encoding, Parser, Payload};
 
 use crate::PackageError;
 
-/// Checks that `bytes` is a component of `kind`, stamped with the contract this host speaks.
+/// Checks that `bytes` is a component of `kind`, stamped with the contract this host speaks. It may be of another kind,
+/// too.
 pub(crate) fn check(plugin: &str, bytes: &[u8], kind: Kind) -> Result<(), PackageError> {
-    let stamp =
-        read_stamp(bytes).map_err(|reason| PackageError::NotAComponent { plugin: plugin.to_owned(), reason })?;
+    let mut stamps =
+        read_stamps(bytes).map_err(|reason| PackageError::NotAComponent { plugin: plugin.to_owned(), reason })?;
+    // That of the kind first, where there is one.
+    stamps.sort_by_key(|stamp| stamp.package != kind.name());
     let expected = format!("{}@{VERSION} ({})", kind.name(), kind.digest());
-    let found = match stamp {
+    let found = match stamps.into_iter().next() {
         Some(stamp) if stamp.package != kind.name() => {
             let reason = format!(
                 "it is of the kind {}, and plugin.toml says {}; put the right kind there",
@@ -26,12 +29,12 @@ pub(crate) fn check(plugin: &str, bytes: &[u8], kind: Kind) -> Result<(), Packag
     Err(PackageError::OtherContract { plugin: plugin.to_owned(), found, expected })
 }
 
-fn read_stamp(bytes: &[u8]) -> Result<Option<Stamp>, String> {
+fn read_stamps(bytes: &[u8]) -> Result<Vec<Stamp>, String> {
     if !bytes.starts_with(b"\0asm") {
         return Err("the file does not begin as WebAssembly does".into());
     }
     let mut outermost = true;
-    let mut stamp = None;
+    let mut stamps = Vec::new();
     for payload in Parser::new(0).parse_all(bytes) {
         match payload.map_err(|error| format!("the file is damaged: {error}"))? {
             Payload::Version { encoding, .. } if outermost => {
@@ -40,11 +43,13 @@ fn read_stamp(bytes: &[u8]) -> Result<Option<Stamp>, String> {
                 }
                 outermost = false;
             }
-            Payload::CustomSection(section) if section.name() == SECTION => stamp = Stamp::parse(section.data()),
+            Payload::CustomSection(section) if section.name() == SECTION => {
+                stamps.extend(Stamp::parse_all(section.data()));
+            }
             _ => {}
         }
     }
-    Ok(stamp)
+    Ok(stamps)
 }
 
 #[cfg(test)]
@@ -66,6 +71,17 @@ mod tests {
     fn a_component_of_this_contract_passes() {
         let bytes = component(SECTION, &homeagent_contract::stamp(Kind::Plugin));
         check("x", &bytes, Kind::Plugin).expect("the stamp is right");
+    }
+
+    #[test]
+    fn a_component_of_both_kinds_passes_as_either() {
+        let mut bytes = component(SECTION, &homeagent_contract::stamp(Kind::Plugin));
+        bytes.extend_from_slice(
+            &component(SECTION, &homeagent_contract::stamp(Kind::Adapter))[b"\0asm\x0d\0\x01\0".len()..],
+        );
+        for kind in [Kind::Plugin, Kind::Adapter] {
+            check("x", &bytes, kind).expect("the stamp is there");
+        }
     }
 
     #[test]

@@ -176,9 +176,6 @@ impl Manifest {
             return Err(refuse("an adapter has no capabilities; take the [wants] tables out".into()));
         }
         let is_component = matches!(code, Code::Component(_));
-        if kind == Kind::Adapter && !is_component {
-            return Err(refuse("an adapter is a component, not a script".into()));
-        }
         if let Some(ending) = &raw.plugin.interprets {
             let is_plain = kind == Kind::Plugin && is_component && raw.wants.is_empty() && raw.settings.is_empty();
             check_interpreter(ending, is_plain).map_err(refuse)?;

@@ -43,7 +43,7 @@ use crate::local::Local;
 use crate::manifest::{CAPABILITIES, Code, Manifest, is_capability};
 use crate::package::{self, Bundled, Content, Origin, Package, Prepared};
 use crate::process;
-use crate::script::InterpreterShelf;
+use crate::script::{Interpreter, InterpreterShelf};
 use crate::services::Services;
 use crate::slot::core::SlotCore;
 use crate::slot::generation::{Seat, describe};
@@ -452,7 +452,8 @@ impl Inner {
             return Err(PackageError::Load { plugin: name, reason });
         }
         if is_adapter {
-            self.adapters.load(&self.cache, package).await?;
+            let interpreter = self.interpreter(&package);
+            self.adapters.load(&self.cache, package, interpreter).await?;
         } else if is_interpreter {
             // It is read again when the first script needs it.
             let origin = match &package.folder {
@@ -564,15 +565,20 @@ impl Inner {
     async fn prepare(&self, seat: &Seat, package: Package) -> Result<Prepared, PackageError> {
         let plugin = package.manifest.name.clone();
         let (engine, cache, linker) = (self.engine.clone(), Arc::clone(&self.cache), self.linker.clone());
-        let interpreter = match &package.content {
-            Content::Script(script) => self.interpreters.find(script),
-            Content::Component(_) => None,
-        };
+        let interpreter = self.interpreter(&package);
         let compile = move || package::compile_plugin(&engine, &cache, &linker, package, interpreter);
         let (package, pre, indices) = package::in_background(&plugin, compile).await?;
         let descriptor = describe(seat, &package.manifest, &pre, &indices).await;
         let descriptor = descriptor.map_err(|reason| PackageError::Descriptor { plugin, reason })?;
         Ok(Prepared { package, pre, indices, descriptor: Arc::new(descriptor) })
+    }
+
+    /// What runs the package's script, when it is one and there is something that does.
+    fn interpreter(&self, package: &Package) -> Option<Arc<Interpreter>> {
+        match &package.content {
+            Content::Script(script) => self.interpreters.find(script),
+            Content::Component(_) => None,
+        }
     }
 
     fn refuse(&self, name: &str, origin: &Origin, error: &PackageError) {

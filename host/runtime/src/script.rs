@@ -6,23 +6,28 @@ use std::fs;
 use std::path::Path;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
+use homeagent_contract::Kind;
 use homeagent_types::ports::PluginStatus;
 use sha2::{Digest, Sha256};
+use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, Linker};
 
 use crate::PackageError;
 use crate::bindings::script::homeagent::plugin::script::{File, Program};
 use crate::cache::CodeCache;
 use crate::engine::ComponentEngine;
+use crate::inspect;
 use crate::instance::InstanceState;
 use crate::manifest::Manifest;
-use crate::package::{self, Origin, Package, PackageInfo, read_bounded};
+use crate::package::{self, Content, Origin, Package, PackageInfo, read_bounded};
 
 /// All files of a script together, in bytes.
 const LARGEST_SCRIPT: u64 = 1 << 20;
 const MOST_FILES: usize = 256;
 /// The interface by which an interpreter reads its script.
 const INTERFACE: &str = "homeagent:plugin/script@0.1.0";
+/// What the names of all interfaces of plugins begin with.
+const PLUGIN: &str = "homeagent:plugin/";
 
 /// The files of a script.
 pub(crate) struct Script {
@@ -86,6 +91,39 @@ impl Script {
         Ok(linker)
     }
 
+    /// A linker that gives an interpreter this script and nothing else that it could reach: what the interpreter imports
+    /// for plugins is there and traps.
+    pub(crate) fn link_adapter(
+        &self,
+        manifest: &Manifest,
+        linker: &Linker<InstanceState>,
+        interpreter: &Component,
+    ) -> wasmtime::Result<Linker<InstanceState>> {
+        let mut linker = self.link(manifest, linker)?;
+        let engine = linker.engine().clone();
+        // Not the linker's own stand-ins for all that is missing: WASI is there, and may be so under another version.
+        for (interface, import) in interpreter.component_type().imports(&engine) {
+            let ComponentItem::ComponentInstance(import) = import.ty else { continue };
+            if interface == INTERFACE || !interface.starts_with(PLUGIN) {
+                continue;
+            }
+            let mut traps = linker.instance(interface)?;
+            for (name, function) in import.exports(&engine) {
+                let ComponentItem::ComponentFunc(function) = function.ty else { continue };
+                let reason = format!("an adapter has no {interface} {name}");
+                if function.async_() {
+                    traps.func_new_concurrent(name, move |_, _, _, _| {
+                        let reason = reason.clone();
+                        Box::pin(async move { Err(wasmtime::Error::msg(reason)) })
+                    })?;
+                } else {
+                    traps.func_new(name, move |_, _, _, _| Err(wasmtime::Error::msg(reason.clone())))?;
+                }
+            }
+        }
+        Ok(linker)
+    }
+
     /// Nothing runs scripts of this ending.
     pub(crate) fn no_interpreter(&self, plugin: &str) -> PackageError {
         let ending = &self.ending;
@@ -115,6 +153,8 @@ pub(crate) struct Interpreter {
     origin: Origin,
     /// As it was when it was loaded.
     package: PackageInfo,
+    /// Why no adapter can be a script of its, where none can.
+    no_adapters: Option<String>,
     /// Compiled when the first script needs it; all scripts share the code.
     compiled: OnceLock<Component>,
 }
@@ -135,7 +175,12 @@ impl InterpreterShelf {
             return Err(PackageError::Load { plugin: name, reason });
         }
         loaded.retain(|_, other| other.package.manifest.name != name);
-        let interpreter = Interpreter { origin, package: package.into_info(), compiled: OnceLock::new() };
+        let no_adapters = match &package.content {
+            Content::Component(bytes) => inspect::check(&name, bytes, Kind::Adapter).err(),
+            Content::Script(_) => None,
+        };
+        let no_adapters = no_adapters.map(|error| error.to_string());
+        let interpreter = Interpreter { origin, package: package.into_info(), no_adapters, compiled: OnceLock::new() };
         loaded.insert(ending, Arc::new(interpreter));
         tracing::info!(interpreter = %name, "loaded");
         Ok(())
@@ -181,11 +226,21 @@ impl Interpreter {
         }
     }
 
+    /// Fails where its scripts can be plugins alone.
+    pub(crate) fn runs_adapters(&self, adapter: &str) -> Result<(), PackageError> {
+        let Some(reason) = &self.no_adapters else { return Ok(()) };
+        let reason = format!("the interpreter of its script can't run adapters: {reason}");
+        Err(PackageError::Load { plugin: adapter.to_owned(), reason })
+    }
+
     fn status(&self, ending: &str) -> PluginStatus {
         PluginStatus {
             name: self.package.manifest.name.clone(),
             version: self.package.manifest.version.clone(),
-            summary: format!("Runs plugins that are .{ending} files."),
+            summary: match self.no_adapters {
+                Some(_) => format!("Runs plugins that are .{ending} files."),
+                None => format!("Runs plugins and adapters that are .{ending} files."),
+            },
             folder: self.package.place(),
             origin: if self.package.bundled { "bundled" } else { "installed" }.to_owned(),
             state: "live".to_owned(),

@@ -3,8 +3,8 @@
 mod answer;
 mod messages;
 
-use homeagent_sdk::adapter::{ToolChoice, ToolSpec};
-use serde_json::{Value, json};
+use homeagent_sdk::adapter::{ModelRequest, ToolChoice, ToolSpec};
+use serde_json::{Map, Value, json};
 
 pub use self::answer::{Completions, usage_of};
 pub use self::messages::{Audio, Style, Thoughts, add_rule, write};
@@ -28,6 +28,34 @@ pub fn least_effort(model: &str) -> Option<&'static str> {
 #[must_use]
 pub fn glm_sees(model: &str) -> bool {
     model.split('-').any(|word| word.ends_with('v') && word.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// The body of a request with what nearly all take: the window, tools and the choice of them, temperature, the most tokens,
+/// and whether the answer is streamed. How thinking is turned on or off is every vendor's own.
+///
+/// # Errors
+///
+/// The schema of a tool is not JSON.
+pub fn body(request: &ModelRequest, style: Style) -> Result<Map<String, Value>, String> {
+    let mut body = Map::new();
+    body.insert("model".to_owned(), request.model.as_str().into());
+    body.insert("messages".to_owned(), write(&request.messages, style).into());
+    if !request.tools.is_empty() {
+        body.insert("tools".to_owned(), tools(&request.tools)?.into());
+        let choice = tool_choice(&request.tool_choice);
+        body.extend(choice.map(|choice| ("tool_choice".to_owned(), choice)));
+    }
+    if let Some(temperature) = request.temperature {
+        body.insert("temperature".to_owned(), temperature.into());
+    }
+    if let Some(most) = request.max_tokens {
+        body.insert("max_tokens".to_owned(), most.into());
+    }
+    body.insert("stream".to_owned(), request.stream.into());
+    if request.stream {
+        body.insert("stream_options".to_owned(), json!({ "include_usage": true }));
+    }
+    Ok(body)
 }
 
 /// The tools as the protocol has them.

@@ -218,10 +218,11 @@ impl Inner {
 
     /// Says why a package was not loaded: of a plugin that runs as its last failure, of another as its state.
     fn report(&self, name: &str, origin: &Origin, error: &PackageError) {
-        match self.slot(name) {
-            Some(slot) => {
+        let running = self.slot(name).map(|slot| Arc::clone(&slot.core)).or_else(|| self.adapters.core(name));
+        match running {
+            Some(core) => {
                 tracing::warn!(plugin = %name, %error, "the changed package was not loaded; what ran runs on");
-                slot.core.note_error(format!("the changed package was not loaded, what ran runs on: {error}"));
+                core.note_error(format!("the changed package was not loaded, what ran runs on: {error}"));
                 self.services.changed(name);
             }
             None => self.refuse(name, origin, error),
