@@ -5,8 +5,9 @@ mod chain;
 mod corpora;
 mod failures;
 mod framing;
-mod log;
-mod native;
 mod transport;
 mod vendor;
 mod world;
+
+use homeagent_test_adapters as native;
+use homeagent_test_vendors::log;
