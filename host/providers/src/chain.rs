@@ -1,31 +1,36 @@
 //! The sources of a line, tried in order.
 
 mod attempt;
+mod complete;
+mod course;
+mod embed;
+mod gates;
+mod guard;
 mod request;
 mod retry_after;
 mod sentence;
 mod show;
 mod standing;
+mod switch;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use homeagent_settings::{Secret, Secrets, Settings, SourceLine, SourceRecord, Sources};
-use homeagent_types::model::{
-    AssistantAnswer, Completion, Failure, FailureClass, Message, ModelDelta, ModelRequest, Prompt,
-};
+use homeagent_types::CallError;
+use homeagent_types::lines::{SourceChoice, SourceOrder, VectorRequest, Vectors};
+use homeagent_types::model::{Completion, Failure, FailureClass, Message, ModelDelta, Prompt};
 use homeagent_types::ports::{Adapters, LineRequest, Models, ModelsFailure, Progress};
 use tokio::sync::broadcast;
-use tokio::time::Instant;
-use tracing::Instrument as _;
 
 use self::attempt::{Caller, Route, failure};
+use self::complete::completion;
+use self::gates::Gates;
 use self::show::Show;
-use self::standing::{Admission, Standings};
+use self::standing::Standings;
 use crate::assembler::AnswerLimits;
-use crate::meters::ModelCall;
 use crate::transport::{Transport, TransportError};
 
 pub use self::standing::{SourceStanding, SourceState};
@@ -44,6 +49,8 @@ pub struct Policy {
     pub longest_back_off: Duration,
     /// How long a source without money is left alone.
     pub probe: Duration,
+    /// How long a source whose places are taken is waited for before the next one is asked.
+    pub queue: Duration,
     /// How often one request may try one source.
     pub attempts: u32,
     /// How large an answer may become.
@@ -56,6 +63,7 @@ impl Default for Policy {
             back_off: Duration::from_secs(1),
             longest_back_off: Duration::from_secs(60),
             probe: Duration::from_secs(3600),
+            queue: Duration::from_secs(2),
             attempts: 3,
             limits: AnswerLimits::default(),
         }
@@ -72,22 +80,7 @@ pub struct Providers {
     transport: Transport,
     policy: Policy,
     standings: Standings,
-}
-
-/// What happened to a source within one request.
-#[derive(Debug)]
-struct Tried {
-    attempts: u32,
-    failure: Failure,
-    /// This request does not ask it again.
-    over: bool,
-}
-
-/// What to do next.
-enum Next {
-    Ask(Box<Route>),
-    WaitUntil(Instant),
-    GiveUp { again: Option<Instant> },
+    gates: Gates,
 }
 
 impl Providers {
@@ -105,13 +98,15 @@ impl Providers {
     ) -> Result<Self, TransportError> {
         let transport = Transport::new(request::timeouts(&settings))?;
         let standings = Standings::default();
-        Ok(Providers { settings, secrets, sources, adapters, transport, policy, standings })
+        let gates = Gates::default();
+        Ok(Providers { settings, secrets, sources, adapters, transport, policy, standings, gates })
     }
 
     /// All sources and how they stand, in the order in which they are tried; the built-in one while there is no other.
     pub fn states(&self) -> Vec<SourceState> {
         let configured = self.sources.list();
         self.standings.keep_only(&configured);
+        self.gates.keep_only(&configured);
         let state = |record: &SourceRecord| match self.key(record) {
             Ok(key) => self.standings.state(record, key.as_ref()),
             Err(failure) => self.standings.keyless(record, failure.message),
@@ -165,113 +160,25 @@ impl Providers {
         Ok(completion(&route, answer))
     }
 
-    async fn complete_line(
-        &self,
-        line: SourceLine,
-        prompt: &Prompt,
-        progress: &dyn Progress,
-    ) -> Result<Completion, ModelsFailure> {
-        let mut tried: BTreeMap<String, Tried> = BTreeMap::new();
-        let mut show = Show::new(progress);
-        let mut partial = None;
-        let mut patience = request::patience(&self.settings);
-        loop {
-            let sources = self.line(line);
-            if sources.is_empty() {
-                return Err(sentence::failed(sentence::none(&self.sources.list())));
-            }
-            let route = match self.next(&sources, &mut tried, patience) {
-                Next::Ask(route) => route,
-                Next::WaitUntil(moment) => {
-                    patience = patience.saturating_sub(moment.saturating_duration_since(Instant::now()));
-                    tokio::time::sleep_until(moment).await;
-                    continue;
-                }
-                Next::GiveUp { again } => return Err(give_up(&sources, tried, again, partial)),
-            };
-            show.begin();
-            let request = request::build(&self.settings, &route, prompt);
-            let answer = self.ask(&route, &request, &mut show).await;
-            let record = &route.record;
-            let Some(error) = answer.error.clone() else {
-                show.clear();
-                self.standings.succeeded(record);
-                return Ok(completion(&route, answer));
-            };
-            self.standings.failed(record, route.key.as_ref(), &error, &self.policy);
-            let attempts = tried.get(&record.name).map_or(0, |tried| tried.attempts) + 1;
-            let over = attempts >= self.policy.attempts || !may_pass(error.class);
-            tried.insert(record.name.clone(), Tried { attempts, failure: error, over });
-            if show.has_shown() {
-                partial = Some(Box::new(completion(&route, answer)));
-            }
-        }
-    }
-
-    /// Asks one source, inside a span that tells what it came to.
-    async fn ask(&self, route: &Route, request: &ModelRequest, show: &mut Show<'_>) -> AssistantAnswer {
-        let SourceRecord { name, adapter, model, .. } = &route.record;
-        let span = tracing::info_span!(
-            "model_call",
-            source = name,
-            adapter,
-            model,
-            input_tokens = tracing::field::Empty,
-            output_tokens = tracing::field::Empty,
-            outcome = tracing::field::Empty,
-        );
-        let call = ModelCall::begin(name);
-        show.times(call.first_piece());
-        let answer = self.caller().ask(route, request, show).instrument(span.clone()).await;
-        call.end(&answer);
-        let usage = answer.usage.unwrap_or_default();
-        let outcome = answer.error.as_ref().map_or("answered", |failure| failure.class.as_str());
-        span.record("input_tokens", usage.input).record("output_tokens", usage.output).record("outcome", outcome);
-        answer
-    }
-
-    /// The first source that may be asked now; else how long to wait for one.
-    fn next(&self, sources: &[SourceRecord], tried: &mut BTreeMap<String, Tried>, patience: Duration) -> Next {
-        let mut again: Option<Instant> = None;
-        let mut wait: Option<Instant> = None;
-        for record in sources {
-            let over = tried.get(&record.name).is_some_and(|entry| entry.over);
-            let route = match self.route(record) {
-                Ok(route) => route,
-                Err(failure) => {
-                    tried.insert(record.name.clone(), Tried { attempts: 0, failure, over: true });
-                    continue;
-                }
-            };
-            let (admission, held) = self.standings.admission(record, route.key.as_ref());
-            if let Some(failure) = held {
-                let seen = tried.entry(record.name.clone());
-                seen.or_insert(Tried { attempts: 0, failure, over: false });
-            }
-            match admission {
-                Admission::Now if !over => return Next::Ask(Box::new(route)),
-                Admission::Now | Admission::Never => {}
-                Admission::At(moment) => {
-                    again = Some(again.map_or(moment, |other| other.min(moment)));
-                    if !over {
-                        wait = Some(wait.map_or(moment, |other| other.min(moment)));
-                    }
-                }
-            }
-        }
-        match wait {
-            Some(moment) if moment.saturating_duration_since(Instant::now()) <= patience => Next::WaitUntil(moment),
-            _ => Next::GiveUp { again },
-        }
-    }
-
-    /// The sources of a line; the built-in one where none is configured at all.
+    /// The sources that a request to a line is tried with, in order: what is meant for `auxiliary` goes to `main` where it
+    /// has none of its own that answers. The built-in one where none is configured at all.
     fn line(&self, line: SourceLine) -> Vec<SourceRecord> {
-        let sources = self.sources.line(line);
-        if sources.is_empty() && self.sources.list().is_empty() {
+        let mut sources = self.sources.line(line);
+        if line == SourceLine::Auxiliary {
+            sources.extend(self.sources.line(SourceLine::Main));
+        }
+        if sources.is_empty() && line != SourceLine::Embedding && self.sources.list().is_empty() {
             return self.built_in().into_iter().collect();
         }
         sources
+    }
+
+    /// Whether the source and its key are still what they were when it was asked.
+    fn is_current(&self, route: &Route) -> bool {
+        let same = |now: &SourceRecord| SourceRecord { position: route.record.position, ..now.clone() } == route.record;
+        let known = self.sources.get(&route.record.name);
+        let unchanged = known.as_ref().map_or_else(|| self.sources.list().is_empty(), same);
+        unchanged && self.key(&route.record).is_ok_and(|key| key == route.key)
     }
 
     fn built_in(&self) -> Option<SourceRecord> {
@@ -321,52 +228,24 @@ impl Providers {
 #[async_trait]
 impl Models for Providers {
     async fn complete(&self, request: LineRequest<'_>, pieces: &dyn Progress) -> Result<Completion, ModelsFailure> {
-        self.complete_line(request.line, request.prompt, pieces).await
+        self.complete_line(request, pieces).await
     }
-}
 
-/// Whether the same request may succeed at the same source a moment later. After a time-out it might, but nobody waits
-/// that long twice.
-fn may_pass(class: FailureClass) -> bool {
-    match class {
-        FailureClass::RateLimited
-        | FailureClass::Overloaded
-        | FailureClass::Network
-        | FailureClass::StreamEndedEarly
-        // These are kept away by the source's standing, until its key is another one.
-        | FailureClass::Auth
-        | FailureClass::Permission
-        | FailureClass::Unfunded => true,
-        FailureClass::BadRequest
-        | FailureClass::ContentFilter
-        | FailureClass::ContextOverflow
-        | FailureClass::Timeout
-        | FailureClass::Protocol => false,
+    async fn embed(&self, request: VectorRequest<'_>) -> Result<Vectors, ModelsFailure> {
+        self.embed_line(request).await
     }
-}
 
-fn completion(route: &Route, answer: AssistantAnswer) -> Completion {
-    Completion {
-        source: route.record.name.clone(),
-        adapter: route.record.adapter.clone(),
-        model: route.record.model.clone(),
-        answer,
+    fn choices(&self) -> Option<Vec<SourceChoice>> {
+        Some(self.all_choices())
     }
-}
 
-/// The failures in the order of the sources.
-fn give_up(
-    sources: &[SourceRecord],
-    tried: BTreeMap<String, Tried>,
-    again: Option<Instant>,
-    partial: Option<Box<Completion>>,
-) -> ModelsFailure {
-    let place: HashMap<&str, usize> =
-        sources.iter().enumerate().map(|(place, record)| (record.name.as_str(), place)).collect();
-    let mut failures: Vec<(String, Failure)> = tried.into_iter().map(|(name, tried)| (name, tried.failure)).collect();
-    failures.sort_by_key(|(name, _)| place.get(name.as_str()).copied());
-    let again = again.map(|moment| moment.saturating_duration_since(Instant::now()));
-    sentence::all_failed(failures, again, partial)
+    fn has_choices(&self) -> bool {
+        true
+    }
+
+    async fn choose(&self, order: SourceOrder) -> Result<SourceChoice, CallError> {
+        self.obey(order).await
+    }
 }
 
 struct Unwatched;

@@ -3,9 +3,16 @@
 mod assembler;
 mod chain;
 mod corpora;
+mod course;
+mod embedding;
 mod failures;
 mod framing;
+mod gates;
+mod halves;
+mod marked;
+mod mind;
 mod transport;
+mod turns;
 mod vendor;
 mod world;
 

@@ -134,7 +134,7 @@ async fn run(fault: Fault, format: Format, place: Place, before: usize) -> Outco
     once.dedup();
     claim(once == looks, format!("the tool ran twice for one call: {looks:?}"));
     let Output { text, kind, .. } = &sent[0];
-    let answered = gets == Gets::Answer || (place == Place::First && gets == Gets::Sentence);
+    let answered = gets == Gets::Answer || (place == Place::First && matches!(gets, Gets::Sentence | Gets::Nothing));
     if answered {
         let by = if gets == Gets::Answer { "sick" } else { "well" };
         let cup = |number: u32| format!("<data from=\"look\">\ncup {number}\n</data>");

@@ -10,13 +10,15 @@ pub(crate) enum Gets {
     Answer,
     /// A sentence; with another source, that one's answer.
     Sentence,
+    /// An answer without words, of which the agent says so; with another source, that one's answer.
+    Nothing,
     /// Words of the model's own that are no proper answer, such as a refusal. No other source is asked.
     Words,
     /// The source is never done. Whoever asked has to end it, as the agent does when a turn has taken its time.
     Ended,
 }
 
-use Gets::{Answer, Ended, Sentence, Words};
+use Gets::{Answer, Ended, Nothing, Sentence, Words};
 
 /// What is to come of a fault, and how the source stands afterwards.
 pub(crate) fn expected(format: Format, fault: Fault) -> (Gets, SourceStanding) {
@@ -26,9 +28,11 @@ pub(crate) fn expected(format: Format, fault: Fault) -> (Gets, SourceStanding) {
         (Fault::Unpaid, _) => (Sentence, Unfunded),
         // Wrong requests, whoever sends them; and what says nothing of the source.
         (Fault::RegionForbidden | Fault::NoSuchModel | Fault::TooLong, _) => (Sentence, Ready),
-        // There a prompt that is refused is an answer with nothing in it.
-        (Fault::PromptFiltered, Format::Gemini) | (Fault::AnswerFiltered, _) => (Words, Ready),
-        (Fault::PromptFiltered, _) => (Sentence, Ready),
+        // There one word stands for what the model refuses and for what a filter does.
+        (Fault::AnswerFiltered, Format::Anthropic) => (Words, Ready),
+        // There is no filter there, so that nothing is left.
+        (Fault::AnswerFiltered, Format::Ollama) => (Nothing, Ready),
+        (Fault::PromptFiltered | Fault::AnswerFiltered, _) => (Sentence, Ready),
         // Trouble that passes.
         (Fault::RateLimited | Fault::RateLimitedForNow | Fault::ServerError | Fault::Overloaded, _) => {
             (Sentence, CoolingDown)
@@ -42,7 +46,9 @@ pub(crate) fn expected(format: Format, fault: Fault) -> (Gets, SourceStanding) {
         (Fault::KeepAlives, _) => (Ended, Ready),
         (Fault::Endless, _) => (Sentence, CoolingDown),
         // The model.
-        (Fault::Empty, _) => (Words, Ready),
+        (Fault::Empty, _) => (Nothing, Ready),
+        // There the vendor refuses in the model's place.
+        (Fault::Refusal, Format::Gemini) => (Sentence, Ready),
         (Fault::Refusal, _) => (Words, Ready),
         // Where the vendor reads the arguments itself, it fails at them itself.
         (Fault::BrokenCall, Format::Ollama | Format::Gemini) => (Sentence, CoolingDown),

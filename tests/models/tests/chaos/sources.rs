@@ -70,7 +70,7 @@ async fn run(fault: Fault, format: Format, place: Place) -> Outcome {
         }
         Ok(Ok(completion)) => {
             let Completion { source, answer, .. } = &completion;
-            let by_other = place == Place::First && gets == Gets::Sentence;
+            let by_other = place == Place::First && matches!(gets, Gets::Sentence | Gets::Nothing);
             claim(gets != Gets::Ended, "it ended".to_owned());
             claim(place == Place::First || gets != Gets::Sentence, format!("it was answered: {answer:?}"));
             claim(source == if by_other { "well" } else { "sick" }, format!("`{source}` answered"));
