@@ -193,6 +193,9 @@ const UNFUNDED: &[&str] = &[
     "余额不足",
     "欠费",
 ];
+/// Words of money that are meant as such also where the label says that some resource is exhausted, which is how Gemini
+/// tells of rate limits as well.
+const PREPAID: &[&str] = &["credits are depleted"];
 /// Words of money that also stand in the advice a rate limit gives ("add a payment method at …/account/billing").
 const MONEY: &[&str] = &["billing", "more credits", "quota exceeded", "quota_exceeded", "额度"];
 const UNFUNDED_CODES: &[&str] = &[
@@ -303,6 +306,7 @@ pub fn verdict(error: &VendorError, status: Option<u16>) -> Verdict {
         FailureClass::ContextOverflow
     } else if status == Some(402)
         || has_code(UNFUNDED_CODES)
+        || hints(PREPAID)
         || (hints(UNFUNDED) && !says(&["resource_exhausted"]))
         || (hints(MONEY) && !says(RATE))
     {

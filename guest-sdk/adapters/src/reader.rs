@@ -162,12 +162,15 @@ impl<P: Protocol> Reader<P> {
         std::mem::take(&mut self.answer.deltas)
     }
 
-    /// Some servers call a stream of events a JSON document.
+    /// Some servers call a stream of events, or of lines, a JSON document.
     fn mislabelled(&mut self, body: &str) {
         let mut any = false;
-        for data in body.lines().filter_map(|line| line.strip_prefix("data:")) {
-            any = true;
-            self.event(&StreamEvent { event: String::new(), data: data.trim().to_owned() });
+        for line in body.lines() {
+            let data = line.strip_prefix("data:").or_else(|| Some(line).filter(|line| line.starts_with('{')));
+            if let Some(data) = data {
+                any = true;
+                self.event(&StreamEvent { event: String::new(), data: data.trim().to_owned() });
+            }
         }
         if !any {
             let fault = if body.trim().is_empty() { "the answer is empty" } else { "the answer is not JSON" };

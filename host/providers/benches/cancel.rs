@@ -1,9 +1,5 @@
 //! How long it takes from giving a call up to the vendor's seeing its connection close.
 
-#[path = "../tests/it/native.rs"]
-#[allow(dead_code, reason = "the tests need more of it")]
-mod native;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,6 +7,7 @@ use std::time::{Duration, Instant};
 use criterion::{Criterion, criterion_group, criterion_main};
 use homeagent_providers::{Policy, Providers};
 use homeagent_settings::{Database, Secrets, Settings, SourceLine, SourceRecord, Sources};
+use homeagent_test_adapters::Native;
 use homeagent_types::model::{Message, ModelDelta, Prompt};
 use homeagent_types::ports::{LineRequest, Models as _, Progress};
 use homeagent_types::{Audience, Cause, Principal, Role};
@@ -50,7 +47,7 @@ fn providers(folder: &std::path::Path, url: String) -> Providers {
         enabled: true,
     };
     sources.add(&record).expect("added");
-    Providers::new(settings, secrets, sources, Arc::new(native::Native), Policy::default()).expect("set up")
+    Providers::new(settings, secrets, sources, Arc::new(Native), Policy::default()).expect("set up")
 }
 
 /// One call that is given up in the midst of its answer.

@@ -36,7 +36,7 @@ pub fn glm_sees(model: &str) -> bool {
 /// # Errors
 ///
 /// The schema of a tool is not JSON.
-pub fn body(request: &ModelRequest, style: Style) -> Result<Map<String, Value>, String> {
+pub fn body(request: &ModelRequest, style: &Style) -> Result<Map<String, Value>, String> {
     let mut body = Map::new();
     body.insert("model".to_owned(), request.model.as_str().into());
     body.insert("messages".to_owned(), write(&request.messages, style).into());

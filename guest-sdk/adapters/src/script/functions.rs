@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::requests::{self, PartForm};
 use super::{deltas, records};
-use crate::completions::{self, Completions, Style, Thoughts};
+use crate::completions::{self, Audio, Completions, Style, Thoughts};
 use crate::reader::Reader;
 use crate::{content, errors};
 
@@ -116,7 +116,8 @@ impl From<RawStyle> for Style {
             RawThoughts::OfThisTurn => Thoughts::OfThisTurn,
             RawThoughts::OfTurnsWithTools => Thoughts::OfTurnsWithTools,
         };
-        Style { thoughts, images: raw.images.unwrap_or(true), audio: raw.audio.unwrap_or(true) }
+        let audio = if raw.audio.unwrap_or(true) { Audio::Bytes } else { Audio::Never };
+        Style { thoughts, images: raw.images.unwrap_or(true), audio, ..Style::default() }
     }
 }
 
@@ -128,7 +129,7 @@ fn completions_request(argument: Value) -> Result<Value, Error> {
     }
     let Asked { request, style } = from_json("completions.request", argument)?;
     let request = requests::from_form(request)?;
-    let body = completions::body(&request, style.unwrap_or_default().into()).map_err(Error::Invalid)?;
+    let body = completions::body(&request, &style.unwrap_or_default().into()).map_err(Error::Invalid)?;
     Ok(records::request_form(content::post("/chat/completions", body, &request)))
 }
 

@@ -2,7 +2,16 @@ use homeagent_providers::framing::{EventTooLarge, Framer};
 use homeagent_types::model::{Framing, StreamEvent};
 use proptest::prelude::*;
 
-use crate::native::events;
+/// All events of `bytes`, which come in the given pieces.
+fn events<'a>(framing: Framing, pieces: impl Iterator<Item = &'a [u8]>) -> Vec<StreamEvent> {
+    let mut framer = Framer::new(framing, 1 << 20);
+    let mut events = Vec::new();
+    for piece in pieces {
+        framer.push(piece, &mut events).expect("small enough");
+    }
+    framer.finish(&mut events).expect("small enough");
+    events
+}
 
 /// The bytes, and the names and data of their events.
 type Case = (&'static [u8], &'static [(&'static str, &'static str)]);

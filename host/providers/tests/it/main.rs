@@ -11,13 +11,14 @@ mod framing;
 mod gates;
 mod halves;
 mod listing;
-mod log;
 mod marked;
 mod media;
 mod mind;
-mod native;
 mod transport;
 mod turns;
 mod vendor;
 mod window;
 mod world;
+
+use homeagent_test_adapters as native;
+use homeagent_test_vendors::log;

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use crate::native::Native;
 
 /// The key of every source; it must never be seen anywhere but at the vendor.
-pub(crate) const KEY: &str = "sk-geheim/4711+x";
+pub(crate) use homeagent_test_vendors::KEY;
 
 pub(crate) struct World {
     folder: TempDir,

@@ -1,8 +1,7 @@
-//! The adapters, linked natively instead of run as components.
+//! The adapters, linked natively instead of run as components, so that a test of what uses them needs no engine.
 
 use async_trait::async_trait;
 use homeagent_adapters::Reading;
-use homeagent_providers::framing::Framer;
 use homeagent_sdk::adapter as sdk;
 use homeagent_sdk::adapter::Adapter as _;
 use homeagent_types::model::{
@@ -14,7 +13,7 @@ use homeagent_types::ports::{AdapterSession, Adapters};
 use homeagent_types::{CallError, Meta, ToolCall};
 
 /// All adapters, and variants of them that tests need.
-pub(crate) struct Native;
+pub struct Native;
 
 #[async_trait]
 impl Adapters for Native {
@@ -356,15 +355,4 @@ fn failure(failure: sdk::Failure) -> Failure {
         sdk::FailureClass::Protocol => FailureClass::Protocol,
     };
     Failure { class, message: failure.message, retry_after_ms: failure.retry_after_ms }
-}
-
-/// All events of `bytes`, which come in the given pieces.
-pub(crate) fn events<'a>(framing: Framing, pieces: impl Iterator<Item = &'a [u8]>) -> Vec<StreamEvent> {
-    let mut framer = Framer::new(framing, 1 << 20);
-    let mut events = Vec::new();
-    for piece in pieces {
-        framer.push(piece, &mut events).expect("small enough");
-    }
-    framer.finish(&mut events).expect("small enough");
-    events
 }
