@@ -29,6 +29,8 @@ pub(crate) struct Dialect {
     pub(crate) forcing: Forcing,
     /// A call can't be forced while the model thinks.
     pub(crate) thoughtless_force: bool,
+    /// By this protocol the model takes no tools while it thinks.
+    pub(crate) thoughtless_tools: bool,
     /// Calls side by side have to be asked for.
     pub(crate) asks_for_parallel: bool,
     /// Has to be asked to stream the arguments of calls.
@@ -102,6 +104,7 @@ impl Dialect {
             },
             forcing,
             thoughtless_force: matches!(preset, Preset::DeepSeek | Preset::DashScope),
+            thoughtless_tools: preset == Preset::OpenAi && model.gpt().is_some_and(|version| version >= 5.4),
             asks_for_parallel: matches!(preset, Preset::DashScope | Preset::LlamaCpp),
             tool_stream: preset == Preset::Zhipu,
             stream_usage: options.switch("stream_usage", true)?,

@@ -35,6 +35,11 @@ impl Model {
         self.least_effort.is_some()
     }
 
+    /// The version of a GPT: `gpt-5.4-mini`, `gpt-6-luna`.
+    pub(crate) fn gpt(&self) -> Option<f64> {
+        number(self.name.strip_prefix("gpt-")?)
+    }
+
     /// The version of a Kimi: `kimi-k2.6`, `kimi-k3.1-pro`.
     pub(crate) fn kimi(&self) -> Option<f64> {
         number(self.name.strip_prefix("kimi-k")?)
@@ -83,6 +88,7 @@ mod tests {
         assert_eq!(Model::of("moonshotai/Kimi-K2.6").kimi(), Some(2.6));
         assert_eq!(Model::of("glm-4.6v-flash").glm(), Some(4.6));
         assert_eq!(Model::of("kimi-latest").kimi(), None);
+        assert_eq!((Model::of("gpt-5.4-mini").gpt(), Model::of("gpt-4o").gpt()), (Some(5.4), Some(4.0)));
         for (name, sees) in
             [("qwen-vl-max", true), ("qwen3.7-plus", true), ("qwen-plus", false), ("qwen3.7-max", false)]
         {

@@ -15,9 +15,11 @@ pub fn build(request: &ModelRequest) -> Result<HttpRequest, String> {
     let dialect = Dialect::of(request)?;
     let forced =
         matches!(request.tool_choice, ToolChoice::Required | ToolChoice::Named(_)) && !request.tools.is_empty();
-    // A forced call is a promise to whoever asked for it; thinking is not.
+    // Tools, and a forced call above all, are promised to whoever asked for them; thinking is not.
     let asked = dialect.forcing == Forcing::NamedAlone && matches!(request.tool_choice, ToolChoice::Required);
-    let thinking = if forced && !asked && dialect.thoughtless_force { Some(false) } else { request.thinking };
+    let thoughtless =
+        (forced && !asked && dialect.thoughtless_force) || (dialect.thoughtless_tools && !request.tools.is_empty());
+    let thinking = if thoughtless { Some(false) } else { request.thinking };
     let mut messages = completions::write(&request.messages, &dialect.style);
     let mut body = Map::new();
     body.insert("model".to_owned(), request.model.as_str().into());
