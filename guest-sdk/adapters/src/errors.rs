@@ -112,7 +112,7 @@ pub fn of_response(response: &HttpResponse) -> Failure {
         }
         Verdict::Filtered => Failure {
             class: FailureClass::ContentFilter,
-            message: format!("a content filter refused it: {} (HTTP {})", error.message, response.status),
+            message: format!("{} (HTTP {})", error.message, response.status),
             retry_after_ms: None,
         },
     }

@@ -40,7 +40,7 @@ impl Server {
                     line = output.next_line() => line,
                     line = errors.next_line() => line,
                 };
-                let Some(line) = line.expect("it is text") else { return None };
+                let line = line.expect("it is text")?;
                 // LLMock shows the port it was told to take, which is none, before the one it took.
                 let address = line.split_whitespace().find(|word| {
                     word.strip_prefix("http://127.0.0.1:")

@@ -98,7 +98,7 @@ fn read_message(message: &Value, turns: &mut Vec<Turn>) -> Result<(), String> {
 fn blocks(said: &Said) -> Vec<(Value, Vec<Event>, Value)> {
     let mut blocks = Vec::new();
     let piece = |at: usize, delta: Value| {
-        event("content_block_delta", json!({"type": "content_block_delta", "index": at, "delta": delta}))
+        event("content_block_delta", &json!({"type": "content_block_delta", "index": at, "delta": delta}))
     };
     if !said.thoughts.is_empty() {
         let thoughts = said.thoughts.iter().map(|text| piece(0, json!({"type": "thinking_delta", "thinking": text})));
@@ -130,25 +130,25 @@ fn blocks(said: &Said) -> Vec<(Value, Vec<Event>, Value)> {
     blocks
 }
 
-fn event(name: &'static str, data: Value) -> Event {
-    Event::plain(&data).named(name)
+fn event(name: &'static str, data: &Value) -> Event {
+    Event::plain(data).named(name)
 }
 
 pub(super) fn events(said: &Said) -> Vec<Event> {
     let message = json!({"id": "msg_1", "type": "message", "role": "assistant", "content": [], "model": "m",
                          "usage": {"input_tokens": USAGE.0, "output_tokens": 1}});
-    let mut events = vec![event("message_start", json!({"type": "message_start", "message": message})).again()];
+    let mut events = vec![event("message_start", &json!({"type": "message_start", "message": message})).again()];
     for (at, (begun, pieces, _)) in blocks(said).into_iter().enumerate() {
         let start = json!({"type": "content_block_start", "index": at, "content_block": begun});
-        events.push(event("content_block_start", start));
-        events.push(event("ping", json!({"type": "ping"})).again());
+        events.push(event("content_block_start", &start));
+        events.push(event("ping", &json!({"type": "ping"})).again());
         events.extend(pieces);
-        events.push(event("content_block_stop", json!({"type": "content_block_stop", "index": at})).again());
+        events.push(event("content_block_stop", &json!({"type": "content_block_stop", "index": at})).again());
     }
     let delta = json!({"stop_reason": reason(said), "stop_sequence": null});
     let end = json!({"type": "message_delta", "delta": delta, "usage": {"output_tokens": USAGE.1}});
-    events.push(event("message_delta", end).again());
-    events.push(event("message_stop", json!({"type": "message_stop"})).again());
+    events.push(event("message_delta", &end).again());
+    events.push(event("message_stop", &json!({"type": "message_stop"})).again());
     events
 }
 

@@ -34,13 +34,13 @@ pub(super) fn read(format: Format, request: &Request, key: &str, body: &Value) -
     Ok(asked)
 }
 
-fn chunk(message: Value, reason: &str) -> Value {
+fn chunk(message: &Value, reason: &str) -> Value {
     let usage = json!({"input_tokens": USAGE.0, "output_tokens": USAGE.1, "total_tokens": USAGE.0 + USAGE.1});
     json!({"output": {"choices": [{"message": message, "finish_reason": reason}]}, "usage": usage, "request_id": "r"})
 }
 
 pub(super) fn events(said: &Said) -> Vec<Event> {
-    let go_on = |message: Value| Event::plain(&chunk(message, "null"));
+    let go_on = |message: Value| Event::plain(&chunk(&message, "null"));
     let mut events = Vec::new();
     for thought in &said.thoughts {
         events.push(go_on(json!({"role": "assistant", "content": "", "reasoning_content": thought})));
@@ -57,7 +57,7 @@ pub(super) fn events(said: &Said) -> Vec<Event> {
             events.push(go_on(json!({"role": "assistant", "content": "", "tool_calls": [call]})));
         }
     }
-    let end = chunk(json!({"role": "assistant", "content": ""}), reason(Format::DashScope, said));
+    let end = chunk(&json!({"role": "assistant", "content": ""}), reason(Format::DashScope, said));
     events.push(Event::plain(&end).again());
     events
 }
@@ -71,7 +71,7 @@ pub(super) fn whole(said: &Said) -> Value {
         let one = |call: &crate::said::Call| json!({"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}});
         message["tool_calls"] = said.calls.iter().map(one).collect();
     }
-    chunk(message, reason(Format::DashScope, said))
+    chunk(&message, reason(Format::DashScope, said))
 }
 
 pub(super) fn error(trouble: &Trouble) -> (u16, Value) {

@@ -50,7 +50,7 @@ fn turn(message: &Value) -> Result<Turn, String> {
     }
 }
 
-fn line(message: Value) -> Event {
+fn line(message: &Value) -> Event {
     Event::plain(&json!({"model": "m", "created_at": "2026-11-30T08:00:00Z", "message": message, "done": false}))
 }
 
@@ -69,7 +69,7 @@ pub(super) fn events(said: &Said) -> Vec<Event> {
     let piece = |field: &str, text: &str| {
         let mut message = json!({"role": "assistant", "content": ""});
         message[field] = text.into();
-        line(message)
+        line(&message)
     };
     let mut events: Vec<Event> = said.thoughts.iter().map(|thought| piece("thinking", thought)).collect();
     if said.end != End::Filter {
@@ -79,7 +79,7 @@ pub(super) fn events(said: &Said) -> Vec<Event> {
         Err(error) => events.push(Event::plain(&json!({"error": error}))),
         Ok(calls) => {
             events.extend(
-                calls.into_iter().map(|call| line(json!({"role": "assistant", "content": "", "tool_calls": [call]}))),
+                calls.into_iter().map(|call| line(&json!({"role": "assistant", "content": "", "tool_calls": [call]}))),
             );
             events.push(Event::plain(&done("")).again());
         }
