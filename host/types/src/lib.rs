@@ -9,6 +9,7 @@ pub mod error;
 pub mod input;
 pub mod json;
 pub mod model;
+pub mod money;
 pub mod plugin;
 pub mod ports;
 pub mod principal;
