@@ -227,7 +227,8 @@ impl Agent {
     /// The tools that a turn with these rights has, sorted by name.
     pub fn tools(&self, role: Role) -> Vec<ToolListing> {
         let policies = Policies::read(&self.core.settings).unwrap_or_default();
-        ToolSet::assemble(&self.core.plugins.offers(), None).listing(role, &policies)
+        let tools = ToolSet::assemble(&self.core.plugins.offers(), None).with_choices(&*self.core.models);
+        tools.listing(role, &policies)
     }
 
     /// The questions that wait for the owner, the oldest first.

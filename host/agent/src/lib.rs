@@ -33,6 +33,7 @@ mod sending;
 mod sink;
 mod snapshot;
 mod stages;
+mod switching;
 mod toolloop;
 mod tools;
 mod turn;

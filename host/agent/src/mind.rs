@@ -137,7 +137,7 @@ impl Agent {
         let workshop = Workshop {
             core,
             limits: &limits,
-            tools: &ToolSet::assemble(&stages.offers, cause.conversation.as_ref()),
+            tools: &ToolSet::assemble(&stages.offers, cause.conversation.as_ref()).with_choices(&*core.models),
             stages: &stages,
             cause,
             record: &record,

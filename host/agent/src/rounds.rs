@@ -353,7 +353,8 @@ impl Turn {
     fn refresh(&mut self) {
         let offers = self.core.plugins.offers();
         if !Arc::ptr_eq(&offers, &self.stages.offers) {
-            self.tools = ToolSet::assemble(&offers, Some(&self.input.conversation));
+            let conversation = Some(&self.input.conversation);
+            self.tools = ToolSet::assemble(&offers, conversation).with_choices(&*self.core.models);
             self.stages = Stages { offers, ..self.stages.clone() };
         }
     }

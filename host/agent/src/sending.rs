@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::core::Core;
 use crate::outputs::{self, Route};
 use crate::record::Record;
+use crate::switching;
 use crate::tools::Action;
 
 /// Where a turn's last text goes, and what has been sent there already.
@@ -72,6 +73,7 @@ impl Desk<'_> {
             Action::ListChannels => Ok(self.list()),
             Action::SetChannel => self.set_channel(args, cause),
             Action::ReloadPlugin => self.reload_plugin(args).await,
+            Action::SwitchModel => switching::run(&*self.core.models, args).await,
         }
     }
 

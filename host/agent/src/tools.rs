@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use homeagent_types::model::ToolSpec;
+use homeagent_types::ports::Models;
 use homeagent_types::{ChannelDefinition, Conversation, Effect, Offers, OutputCapabilities, Role, ToolDefinition};
 use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::policy::{Policies, Policy};
+use crate::switching;
 
 /// What begins the names of tools that send.
 const SEND: &str = "output_send__";
@@ -31,6 +33,8 @@ pub(crate) enum Action {
     SetChannel,
     /// The host: puts a plugin's new code in.
     ReloadPlugin,
+    /// The host: says which sources there are, and changes which is asked, and how.
+    SwitchModel,
 }
 
 /// A tool and who runs it.
@@ -102,6 +106,14 @@ impl ToolSet {
         set
     }
 
+    /// Adds what chooses among the sources, where there is a choice.
+    pub(crate) fn with_choices(mut self, models: &dyn Models) -> Self {
+        if models.has_choices() {
+            self.add(switching::tool(), Action::SwitchModel);
+        }
+        self
+    }
+
     fn add(&mut self, definition: ToolDefinition, action: Action) {
         self.tools.insert(definition.name.clone(), Tool { definition, action });
     }
@@ -153,7 +165,7 @@ impl ToolSet {
     }
 }
 
-fn host_tool(name: String, description: String, effect: Effect, parameters: Value) -> ToolDefinition {
+pub(crate) fn host_tool(name: String, description: String, effect: Effect, parameters: Value) -> ToolDefinition {
     ToolDefinition {
         name,
         description,

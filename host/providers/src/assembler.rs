@@ -107,6 +107,12 @@ impl Assembler {
         self.finish.is_some() && self.error.is_none()
     }
 
+    /// Nothing has come: no word, no call, no failure, and no reason why there is none.
+    pub fn is_untouched(&self) -> bool {
+        let silent = self.text.is_empty() && self.reasoning.is_empty() && self.calls.len() == 0;
+        silent && self.finish.is_none() && self.error.is_none()
+    }
+
     /// The answer as it is, at the end of the stream.
     pub fn finish(mut self) -> AssistantAnswer {
         if self.error.is_none() && self.finish.is_none() {

@@ -2,11 +2,16 @@
 
 mod attempt;
 mod complete;
+mod course;
+mod embed;
+mod gates;
+mod guard;
 mod request;
 mod retry_after;
 mod sentence;
 mod show;
 mod standing;
+mod switch;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,12 +19,15 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use homeagent_settings::{Secret, Secrets, Settings, SourceLine, SourceRecord, Sources};
+use homeagent_types::CallError;
+use homeagent_types::lines::{SourceChoice, SourceOrder, VectorRequest, Vectors};
 use homeagent_types::model::{Completion, Failure, FailureClass, Message, ModelDelta, Prompt};
 use homeagent_types::ports::{Adapters, LineRequest, Models, ModelsFailure, Progress};
 use tokio::sync::broadcast;
 
 use self::attempt::{Caller, Route, failure};
 use self::complete::completion;
+use self::gates::Gates;
 use self::show::Show;
 use self::standing::Standings;
 use crate::assembler::AnswerLimits;
@@ -41,6 +49,8 @@ pub struct Policy {
     pub longest_back_off: Duration,
     /// How long a source without money is left alone.
     pub probe: Duration,
+    /// How long a source whose places are taken is waited for before the next one is asked.
+    pub queue: Duration,
     /// How often one request may try one source.
     pub attempts: u32,
     /// How large an answer may become.
@@ -53,6 +63,7 @@ impl Default for Policy {
             back_off: Duration::from_secs(1),
             longest_back_off: Duration::from_secs(60),
             probe: Duration::from_secs(3600),
+            queue: Duration::from_secs(2),
             attempts: 3,
             limits: AnswerLimits::default(),
         }
@@ -69,6 +80,7 @@ pub struct Providers {
     transport: Transport,
     policy: Policy,
     standings: Standings,
+    gates: Gates,
 }
 
 impl Providers {
@@ -86,13 +98,15 @@ impl Providers {
     ) -> Result<Self, TransportError> {
         let transport = Transport::new(request::timeouts(&settings))?;
         let standings = Standings::default();
-        Ok(Providers { settings, secrets, sources, adapters, transport, policy, standings })
+        let gates = Gates::default();
+        Ok(Providers { settings, secrets, sources, adapters, transport, policy, standings, gates })
     }
 
     /// All sources and how they stand, in the order in which they are tried; the built-in one while there is no other.
     pub fn states(&self) -> Vec<SourceState> {
         let configured = self.sources.list();
         self.standings.keep_only(&configured);
+        self.gates.keep_only(&configured);
         let state = |record: &SourceRecord| match self.key(record) {
             Ok(key) => self.standings.state(record, key.as_ref()),
             Err(failure) => self.standings.keyless(record, failure.message),
@@ -146,13 +160,25 @@ impl Providers {
         Ok(completion(&route, answer))
     }
 
-    /// The sources of a line; the built-in one where none is configured at all.
+    /// The sources that a request to a line is tried with, in order: what is meant for `auxiliary` goes to `main` where it
+    /// has none of its own that answers. The built-in one where none is configured at all.
     fn line(&self, line: SourceLine) -> Vec<SourceRecord> {
-        let sources = self.sources.line(line);
-        if sources.is_empty() && self.sources.list().is_empty() {
+        let mut sources = self.sources.line(line);
+        if line == SourceLine::Auxiliary {
+            sources.extend(self.sources.line(SourceLine::Main));
+        }
+        if sources.is_empty() && line != SourceLine::Embedding && self.sources.list().is_empty() {
             return self.built_in().into_iter().collect();
         }
         sources
+    }
+
+    /// Whether the source and its key are still what they were when it was asked.
+    fn is_current(&self, route: &Route) -> bool {
+        let same = |now: &SourceRecord| SourceRecord { position: route.record.position, ..now.clone() } == route.record;
+        let known = self.sources.get(&route.record.name);
+        let unchanged = known.as_ref().map_or_else(|| self.sources.list().is_empty(), same);
+        unchanged && self.key(&route.record).is_ok_and(|key| key == route.key)
     }
 
     fn built_in(&self) -> Option<SourceRecord> {
@@ -203,6 +229,22 @@ impl Providers {
 impl Models for Providers {
     async fn complete(&self, request: LineRequest<'_>, pieces: &dyn Progress) -> Result<Completion, ModelsFailure> {
         self.complete_line(request, pieces).await
+    }
+
+    async fn embed(&self, request: VectorRequest<'_>) -> Result<Vectors, ModelsFailure> {
+        self.embed_line(request).await
+    }
+
+    fn choices(&self) -> Option<Vec<SourceChoice>> {
+        Some(self.all_choices())
+    }
+
+    fn has_choices(&self) -> bool {
+        true
+    }
+
+    async fn choose(&self, order: SourceOrder) -> Result<SourceChoice, CallError> {
+        self.obey(order).await
     }
 }
 

@@ -16,6 +16,7 @@ mod plugin_data;
 mod prices;
 mod registry;
 mod secrets;
+mod source_change;
 mod sources;
 mod spending;
 
@@ -36,5 +37,6 @@ pub use registry::{
     core_declarations, is_base_url, nearest, plugin_prefix,
 };
 pub use secrets::{Secret, Secrets, SecretsError};
+pub use source_change::SourceChange;
 pub use sources::{SourceError, SourceRecord, Sources};
 pub use spending::Spending;

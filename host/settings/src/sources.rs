@@ -1,7 +1,7 @@
 //! The configured LLM endpoints, in the order in which they are tried.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use rusqlite::types::Type;
 use rusqlite::{Connection, Row, params};
@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 use homeagent_types::model::SourceLine;
 
 use crate::database::{Database, DatabaseError};
+use crate::source_change::SourceChange;
 
 const MIGRATIONS: &[&str] = &["CREATE TABLE sources (
     name TEXT PRIMARY KEY,
@@ -106,6 +107,16 @@ pub enum SourceError {
         /// Which field.
         field: &'static str,
     },
+    /// An option can't be used.
+    #[error("the source \"{name}\" can't be changed: its option \"{option}\" has to be {wanted}")]
+    BadOption {
+        /// The source's name.
+        name: String,
+        /// Which option.
+        option: String,
+        /// What it can be.
+        wanted: &'static str,
+    },
     /// A source of that name is there.
     #[error("there is a source \"{name}\" already")]
     Exists {
@@ -175,9 +186,6 @@ impl Sources {
             (SELECT position FROM sources WHERE name = ?1 AND line = ?2),
             (SELECT MAX(position) + 1 FROM sources WHERE line = ?2),
             0)";
-        // A map of texts to texts is always JSON.
-        let options: serde_json::Value =
-            record.options.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
         let write = |connection: &Connection| {
             let position: i64 = connection.query_row(place, [&record.name, record.line.as_str()], |row| row.get(0))?;
             let sql = format!(
@@ -194,7 +202,7 @@ impl Sources {
                     record.base_url,
                     record.model,
                     record.secret,
-                    options.to_string(),
+                    options_text(record),
                     position,
                     record.enabled,
                 ],
@@ -223,6 +231,29 @@ impl Sources {
         self.change_known("moving a source to the front", name, sql)
     }
 
+    /// Changes a source, and returns it as it is now.
+    ///
+    /// # Errors
+    ///
+    /// [`SourceError::Unknown`]; [`SourceError::BadOption`] and those of [`SourceRecord::check`], which leave it as it is;
+    /// and what the database answers.
+    pub fn edit(&self, name: &str, change: &SourceChange) -> Result<SourceRecord, SourceError> {
+        let writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut record = self.get(name).ok_or_else(|| self.unknown(name))?;
+        let before = record.line;
+        change.apply(&mut record)?;
+        if record.line != before {
+            let all = self.list();
+            let places = all.iter().filter(|other| other.line == record.line).map(|other| other.position);
+            record.position = places.max().map_or(0, |last| last + 1);
+        }
+        let sql = "UPDATE sources SET line = ?2, model = ?3, options = ?4, position = ?5, enabled = ?6 WHERE name = ?1";
+        let fields =
+            params![name, record.line.as_str(), record.model, options_text(&record), record.position, record.enabled];
+        self.write("changing a source", name, &writing, |connection| connection.execute(sql, fields))?;
+        Ok(record)
+    }
+
     /// The source of that name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<SourceRecord> {
@@ -243,10 +274,14 @@ impl Sources {
 
     fn change_known(&self, doing: &'static str, name: &str, sql: &str) -> Result<(), SourceError> {
         if self.change(doing, name, |connection| connection.execute(sql, [name]))? == 0 {
-            let known = self.list().iter().map(|record| record.name.clone()).collect();
-            return Err(SourceError::Unknown { name: name.to_owned(), known });
+            return Err(self.unknown(name));
         }
         Ok(())
+    }
+
+    fn unknown(&self, name: &str) -> SourceError {
+        let known = self.list().iter().map(|record| record.name.clone()).collect();
+        SourceError::Unknown { name: name.to_owned(), known }
     }
 
     fn change(
@@ -255,7 +290,18 @@ impl Sources {
         name: &str,
         write: impl FnOnce(&Connection) -> rusqlite::Result<usize>,
     ) -> Result<usize, SourceError> {
-        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.write(doing, name, &writing, write)
+    }
+
+    /// Writes, while nobody else does.
+    fn write(
+        &self,
+        doing: &'static str,
+        name: &str,
+        _writing: &MutexGuard<'_, ()>,
+        write: impl FnOnce(&Connection) -> rusqlite::Result<usize>,
+    ) -> Result<usize, SourceError> {
         // What is damaged was said when the sources were opened.
         let (rows, (all, _)) =
             self.database.write(doing, |transaction| Ok((write(transaction)?, read_all(transaction)?)))?;
@@ -265,6 +311,12 @@ impl Sources {
         }
         Ok(rows)
     }
+}
+
+/// A record's options as they are kept.
+fn options_text(record: &SourceRecord) -> String {
+    // A map of texts to texts is always JSON.
+    record.options.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect::<serde_json::Value>().to_string()
 }
 
 /// The sources in order, and a sentence for each row that is damaged.

@@ -8,6 +8,7 @@ pub mod channel;
 pub mod error;
 pub mod input;
 pub mod json;
+pub mod lines;
 pub mod model;
 pub mod money;
 pub mod plugin;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use utoipa::ToSchema;
 
+use crate::lines::{SourceChoice, SourceOrder, VectorRequest, Vectors};
 use crate::model::{
     AdapterDescriptor, Completion, EmbeddingRequest, Embeddings, Failure, HttpRequest, HttpResponse, ModelDelta,
     ModelInfo, ModelRequest, Prompt, Rehearsed, SourceLine, StreamEvent,
@@ -95,6 +96,27 @@ pub trait Models: Send + Sync {
     /// [`Progress::restart`] is called before the next source begins. Dropping the future cancels the call down to its
     /// socket.
     async fn complete(&self, request: LineRequest<'_>, pieces: &dyn Progress) -> Result<Completion, ModelsFailure>;
+
+    /// Has the embedding line make vectors of texts: all by one source, whose model they name.
+    async fn embed(&self, _: VectorRequest<'_>) -> Result<Vectors, ModelsFailure> {
+        let sentence = "There is nothing here that makes vectors.".to_owned();
+        Err(ModelsFailure { sentence, tried: Vec::new(), partial: None })
+    }
+
+    /// The sources one can choose among, in the order in which they are tried; `None` where there is no choice.
+    fn choices(&self) -> Option<Vec<SourceChoice>> {
+        None
+    }
+
+    /// Whether there is a choice.
+    fn has_choices(&self) -> bool {
+        false
+    }
+
+    /// Changes a source, from the next call on. Only for its owner.
+    async fn choose(&self, _: SourceOrder) -> Result<SourceChoice, CallError> {
+        Err(CallError::NotFound("there is no choice of sources".to_owned()))
+    }
 }
 
 /// Receives the pieces of an answer while it is written.

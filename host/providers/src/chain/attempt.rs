@@ -3,12 +3,14 @@
 use homeagent_settings::{Secret, Secrets, SourceRecord};
 use homeagent_types::CallError;
 use homeagent_types::model::{
-    AdapterDescriptor, AssistantAnswer, Failure, FailureClass, HttpResponse, ModelDelta, ModelRequest,
+    AdapterDescriptor, AssistantAnswer, EmbeddingRequest, Embeddings, Failure, FailureClass, HttpResponse, ModelDelta,
+    ModelRequest,
 };
 use homeagent_types::ports::{AdapterSession, Adapters};
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
+use super::guard::Guard;
 use super::retry_after::retry_after_ms;
 use super::show::Show;
 use crate::assembler::{AnswerLimits, Assembler};
@@ -45,13 +47,24 @@ pub(super) struct Caller<'a> {
 impl Caller<'_> {
     /// Asks the source. A failure stands in the answer, beside what came before it.
     pub(super) async fn ask(&self, route: &Route, request: &ModelRequest, show: &mut Show<'_>) -> AssistantAnswer {
-        let mut taker = Taker { assembler: Assembler::new(self.limits), show, route };
-        if let Err(failure) = self.run(route, request, &mut taker).await
-            && !taker.assembler.is_finished()
-        {
-            taker.assembler.fail(failure);
+        let guard = Guard::new(self.secrets);
+        let mut taker = Taker { assembler: Assembler::new(self.limits), guard, show, route };
+        let ran = self.run(route, request, &mut taker).await;
+        taker.take_rest();
+        match ran {
+            Err(failure) if !taker.assembler.is_finished() => {
+                taker.assembler.fail(failure);
+            }
+            // The connection did not break: it had nothing to say, and would not have a moment later.
+            Ok(()) if taker.assembler.is_untouched() => {
+                let message = "the stream ended before the answer began".to_owned();
+                taker.assembler.fail(failure(FailureClass::Protocol, message));
+            }
+            Ok(()) | Err(_) => {}
         }
-        let mut answer = taker.assembler.finish();
+        let Taker { assembler, guard, .. } = taker;
+        let mut answer = assembler.finish();
+        guard.clean(&mut answer);
         if let Some(failure) = &mut answer.error {
             failure.message = self.speakable(&failure.message);
         }
@@ -86,6 +99,30 @@ impl Caller<'_> {
         let deltas = session.parse_response(response).await.map_err(|error| broken(adapter, &error))?;
         taker.take_all(deltas);
         Ok(())
+    }
+
+    /// Has the source make vectors of one batch of texts.
+    pub(super) async fn embed(&self, route: &Route, request: &EmbeddingRequest) -> Result<Embeddings, Failure> {
+        let made = self.vectors(route, request).await;
+        made.map_err(|failure| Failure { message: self.speakable(&failure.message), ..failure })
+    }
+
+    async fn vectors(&self, route: &Route, request: &EmbeddingRequest) -> Result<Embeddings, Failure> {
+        let adapter = &route.record.adapter;
+        let mut session = self.adapters.open(adapter).await.map_err(|error| broken(adapter, &error))?;
+        let outgoing = session.build_embedding_request(request).await.map_err(|error| match error {
+            CallError::Invalid(reason) => failure(FailureClass::BadRequest, reason),
+            error => broken(adapter, &error),
+        })?;
+        let endpoint =
+            Endpoint { base_url: &route.record.base_url, placement: &route.descriptor.key, key: route.key.as_ref() };
+        let reply = self.transport.send(&endpoint, outgoing, self.timeouts).await?;
+        if !(200..300).contains(&reply.status) {
+            return Err(self.refusal(adapter, session.as_mut(), reply).await);
+        }
+        let body = reply.body.whole(WHOLE_ANSWER).await?;
+        let response = HttpResponse { status: reply.status, headers: reply.headers, body };
+        session.parse_embeddings(response).await.map_err(|error| broken(adapter, &error))?
     }
 
     async fn stream(
@@ -174,6 +211,7 @@ impl Caller<'_> {
 /// Hands each piece to those who watch and to the assembler.
 struct Taker<'a, 'p> {
     assembler: Assembler,
+    guard: Guard<'a>,
     show: &'a mut Show<'p>,
     route: &'a Route,
 }
@@ -189,6 +227,23 @@ impl Taker<'_, '_> {
             }
             delta => delta,
         };
+        if matches!(delta, ModelDelta::Finish(_) | ModelDelta::Error(_)) {
+            self.take_rest();
+        }
+        match self.guard.pass(delta) {
+            Some(delta) => self.hand_on(delta),
+            None => true,
+        }
+    }
+
+    /// Takes what was held back.
+    fn take_rest(&mut self) {
+        for delta in self.guard.rest() {
+            self.hand_on(delta);
+        }
+    }
+
+    fn hand_on(&mut self, delta: ModelDelta) -> bool {
         self.show.piece(&delta);
         self.assembler.push(delta)
     }

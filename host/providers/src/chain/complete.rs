@@ -1,35 +1,15 @@
 //! One request to a line: its sources are asked one after another.
 
-use std::collections::{BTreeMap, HashMap};
-use std::time::Duration;
-
 use homeagent_settings::SourceRecord;
-use homeagent_types::model::{AssistantAnswer, Completion, Failure, FailureClass, ModelRequest};
+use homeagent_types::model::{AssistantAnswer, Completion, Failure, FailureClass, FinishReason, ModelRequest};
 use homeagent_types::ports::{LineRequest, ModelsFailure, Progress};
-use tokio::time::Instant;
 use tracing::Instrument as _;
 
-use super::attempt::Route;
+use super::attempt::{Route, failure};
+use super::course::Course;
 use super::show::Show;
-use super::standing::Admission;
-use super::{Providers, request, sentence};
+use super::{Providers, request};
 use crate::meters::ModelCall;
-
-/// What happened to a source within one request.
-#[derive(Debug)]
-struct Tried {
-    attempts: u32,
-    failure: Failure,
-    /// This request does not ask it again.
-    over: bool,
-}
-
-/// What to do next.
-enum Next {
-    Ask(Box<Route>),
-    WaitUntil(Instant),
-    GiveUp { again: Option<Instant> },
-}
 
 impl Providers {
     /// Asks the sources of the request's line until one has answered.
@@ -38,39 +18,41 @@ impl Providers {
         asked: LineRequest<'_>,
         progress: &dyn Progress,
     ) -> Result<Completion, ModelsFailure> {
-        let mut tried: BTreeMap<String, Tried> = BTreeMap::new();
+        let mut course = Course::new(self, asked.line);
         let mut show = Show::new(progress);
-        let mut partial = None;
-        let mut patience = request::patience(&self.settings);
+        let (mut partial, mut wordless) = (None, None);
         loop {
-            let sources = self.line(asked.line);
-            if sources.is_empty() {
-                return Err(sentence::failed(sentence::none(&self.sources.list())));
-            }
-            let route = match self.next(&sources, &mut tried, patience) {
-                Next::Ask(route) => route,
-                Next::WaitUntil(moment) => {
-                    patience = patience.saturating_sub(moment.saturating_duration_since(Instant::now()));
-                    tokio::time::sleep_until(moment).await;
-                    continue;
+            let (route, _pass) = match course.next().await {
+                Ok(next) => next,
+                // That there is nothing to say is an answer, if nobody has begun another one.
+                Err(failure) => {
+                    return wordless.filter(|_| partial.is_none()).ok_or(ModelsFailure { partial, ..failure });
                 }
-                Next::GiveUp { again } => return Err(give_up(&sources, tried, again, partial)),
             };
             show.begin();
             let request = request::build(&self.settings, &route, asked.prompt);
             let answer = self.ask(&route, &request, &mut show).await;
-            let record = &route.record;
-            let Some(error) = answer.error.clone() else {
-                show.clear();
-                self.standings.succeeded(record);
-                return Ok(completion(&route, answer));
-            };
-            self.standings.failed(record, route.key.as_ref(), &error, &self.policy);
-            let attempts = tried.get(&record.name).map_or(0, |tried| tried.attempts) + 1;
-            let over = attempts >= self.policy.attempts || !may_pass(error.class);
-            tried.insert(record.name.clone(), Tried { attempts, failure: error, over });
-            if show.has_shown() {
-                partial = Some(Box::new(completion(&route, answer)));
+            match fault(&answer) {
+                None => {
+                    show.clear();
+                    self.standings.succeeded(&route.record);
+                    return Ok(completion(&route, answer));
+                }
+                Some(Fault::Failed(failure)) => {
+                    let filtered = failure.class == FailureClass::ContentFilter;
+                    course.failed(&route, failure);
+                    if show.has_shown() {
+                        partial = Some(Box::new(completion(&route, answer)));
+                    }
+                    if filtered && request::filter_is_final(&self.settings) {
+                        return Err(ModelsFailure { partial, ..course.give_up(None) });
+                    }
+                }
+                Some(Fault::Wordless) => {
+                    course.pass_over(&route, failure(FailureClass::Protocol, "it said nothing at all".to_owned()));
+                    course.stop_waiting();
+                    wordless.get_or_insert_with(|| completion(&route, answer));
+                }
             }
         }
     }
@@ -96,60 +78,30 @@ impl Providers {
         span.record("input_tokens", usage.input).record("output_tokens", usage.output).record("outcome", outcome);
         answer
     }
-
-    /// The first source that may be asked now; else how long to wait for one.
-    fn next(&self, sources: &[SourceRecord], tried: &mut BTreeMap<String, Tried>, patience: Duration) -> Next {
-        let mut again: Option<Instant> = None;
-        let mut wait: Option<Instant> = None;
-        for record in sources {
-            let over = tried.get(&record.name).is_some_and(|entry| entry.over);
-            let route = match self.route(record) {
-                Ok(route) => route,
-                Err(failure) => {
-                    tried.insert(record.name.clone(), Tried { attempts: 0, failure, over: true });
-                    continue;
-                }
-            };
-            let (admission, held) = self.standings.admission(record, route.key.as_ref());
-            if let Some(failure) = held {
-                let seen = tried.entry(record.name.clone());
-                seen.or_insert(Tried { attempts: 0, failure, over: false });
-            }
-            match admission {
-                Admission::Now if !over => return Next::Ask(Box::new(route)),
-                Admission::Now | Admission::Never => {}
-                Admission::At(moment) => {
-                    again = Some(again.map_or(moment, |other| other.min(moment)));
-                    if !over {
-                        wait = Some(wait.map_or(moment, |other| other.min(moment)));
-                    }
-                }
-            }
-        }
-        match wait {
-            Some(moment) if moment.saturating_duration_since(Instant::now()) <= patience => Next::WaitUntil(moment),
-            _ => Next::GiveUp { again },
-        }
-    }
 }
 
-/// Whether the same request may succeed at the same source a moment later. After a time-out it might, but nobody waits
-/// that long twice.
-fn may_pass(class: FailureClass) -> bool {
-    match class {
-        FailureClass::RateLimited
-        | FailureClass::Overloaded
-        | FailureClass::Network
-        | FailureClass::StreamEndedEarly
-        // These are kept away by the source's standing, until its key is another one.
-        | FailureClass::Auth
-        | FailureClass::Permission
-        | FailureClass::Unfunded => true,
-        FailureClass::BadRequest
-        | FailureClass::ContentFilter
-        | FailureClass::ContextOverflow
-        | FailureClass::Timeout
-        | FailureClass::Protocol => false,
+/// Why an answer is not one.
+enum Fault {
+    Failed(Failure),
+    /// It is complete, and there is nothing in it.
+    Wordless,
+}
+
+fn fault(answer: &AssistantAnswer) -> Option<Fault> {
+    if let Some(failure) = &answer.error {
+        return Some(Fault::Failed(failure.clone()));
+    }
+    if !answer.tool_calls.is_empty() || !answer.text.trim().is_empty() {
+        return None;
+    }
+    match answer.finish {
+        Some(FinishReason::ContentFilter) => {
+            let message = "it stopped the answer before the first word".to_owned();
+            Some(Fault::Failed(failure(FailureClass::ContentFilter, message)))
+        }
+        Some(FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Other) | None => Some(Fault::Wordless),
+        // These say themselves why there are no words.
+        Some(FinishReason::Length | FinishReason::Refusal | FinishReason::Pause) => None,
     }
 }
 
@@ -160,19 +112,4 @@ pub(super) fn completion(route: &Route, answer: AssistantAnswer) -> Completion {
         model: route.record.model.clone(),
         answer,
     }
-}
-
-/// The failures in the order of the sources.
-fn give_up(
-    sources: &[SourceRecord],
-    tried: BTreeMap<String, Tried>,
-    again: Option<Instant>,
-    partial: Option<Box<Completion>>,
-) -> ModelsFailure {
-    let place: HashMap<&str, usize> =
-        sources.iter().enumerate().map(|(place, record)| (record.name.as_str(), place)).collect();
-    let mut failures: Vec<(String, Failure)> = tried.into_iter().map(|(name, tried)| (name, tried.failure)).collect();
-    failures.sort_by_key(|(name, _)| place.get(name.as_str()).copied());
-    let again = again.map(|moment| moment.saturating_duration_since(Instant::now()));
-    sentence::all_failed(failures, again, partial)
 }

@@ -71,6 +71,11 @@ pub(super) fn timeouts(settings: &Settings) -> Timeouts {
     }
 }
 
+/// Whether a refusal by a vendor's filter is the last word, rather than a reason to ask the next source.
+pub(super) fn filter_is_final(settings: &Settings) -> bool {
+    settings.text("core.model.on_content_filter").is_ok_and(|policy| policy == "stop")
+}
+
 /// How long a request may wait for a source to come back.
 pub(super) fn patience(settings: &Settings) -> Duration {
     settings.duration("core.model.wait_seconds").unwrap_or(Duration::from_secs(30))

@@ -41,6 +41,18 @@ pub(super) fn no_key(record: &SourceRecord, secret: &str) -> String {
     )
 }
 
+/// There is nothing that makes vectors.
+pub(super) fn no_vectors() -> String {
+    "No model source makes vectors. Add one to the line `embedding`: `waiter source add NAME --line embedding --adapter A \
+     --model M`."
+        .to_owned()
+}
+
+/// There is nothing that makes vectors with this model.
+pub(super) fn no_vectors_by(model: &str) -> String {
+    format!("No model source that is switched on makes vectors with the model `{model}`.")
+}
+
 /// A failure that concerns no source.
 pub(super) fn failed(sentence: String) -> ModelsFailure {
     ModelsFailure { sentence, tried: Vec::new(), partial: None }

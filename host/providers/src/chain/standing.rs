@@ -68,10 +68,13 @@ pub struct SourceState {
     pub standing: SourceStanding,
     /// Why, in words, when it is not ready.
     pub reason: Option<String>,
-    /// When it failed last.
+    /// Since when it stands so, where it failed.
     #[schema(value_type = Option<u64>)]
     pub since: Option<Timestamp>,
-    /// Milliseconds until it is asked again, where that is known.
+    /// When it is asked again, where that is known.
+    #[schema(value_type = Option<u64>)]
+    pub again_at: Option<Timestamp>,
+    /// Milliseconds until then.
     pub again_in_ms: Option<u64>,
 }
 
@@ -115,7 +118,7 @@ impl Standings {
     pub(super) fn admission(&self, record: &SourceRecord, key: Option<&Secret>) -> (Admission, Option<Failure>) {
         let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         match failed.get(&record.name) {
-            Some(entry) if entry.concerns(record, key) => {
+            Some(entry) if entry.standing != SourceStanding::Ready && entry.concerns(record, key) => {
                 let admission = match entry.again {
                     Some(again) if again <= Instant::now() => Admission::Now,
                     Some(again) => Admission::At(again),
@@ -140,12 +143,16 @@ impl Standings {
     pub(super) fn failed(&self, record: &SourceRecord, key: Option<&Secret>, failure: &Failure, policy: &Policy) {
         use FailureClass as Class;
         let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        let before =
-            failed.get(&record.name).filter(|entry| entry.concerns(record, key)).map_or(0, |entry| entry.count);
+        let before = failed.get(&record.name).filter(|entry| entry.concerns(record, key));
+        let told = before.map(|entry| (entry.standing, entry.failure.class, entry.at));
+        let before = before.map_or(0, |entry| entry.count);
         let back_off = policy.back_off.saturating_mul(1 << before.min(16)).min(policy.longest_back_off);
         let asked = failure.retry_after_ms.map(|ms| Duration::from_millis(ms).min(LONGEST_RETRY_AFTER));
         let (standing, pause) = match failure.class {
-            Class::BadRequest | Class::ContentFilter | Class::ContextOverflow => return,
+            Class::BadRequest | Class::ContentFilter | Class::ContextOverflow => {
+                drop(failed);
+                return self.note(record, key, failure);
+            }
             Class::Auth | Class::Permission => (SourceStanding::Disabled, None),
             Class::Unfunded => (SourceStanding::Unfunded, Some(policy.probe)),
             Class::RateLimited | Class::Overloaded => (SourceStanding::CoolingDown, Some(asked.unwrap_or(back_off))),
@@ -164,7 +171,7 @@ impl Standings {
             record: record.clone(),
             key: key.cloned(),
             failure: failure.clone(),
-            at: homeagent_types::now(),
+            at: told.filter(|told| told.0 == standing).map_or_else(homeagent_types::now, |told| told.2),
             count: before + 1,
             standing,
             again: pause.map(|pause| Instant::now() + pause),
@@ -172,7 +179,35 @@ impl Standings {
         let state = entry.state(record);
         failed.insert(record.name.clone(), entry);
         drop(failed);
-        self.announce(state);
+        // Said once: that it is still so is no news.
+        if told.map(|told| (told.0, told.1)) != Some((standing, failure.class)) {
+            self.announce(state);
+        }
+    }
+
+    /// A request failed at the source by its own fault: the source may be asked as before, and people can see what it was.
+    pub(super) fn note(&self, record: &SourceRecord, key: Option<&Secret>, failure: &Failure) {
+        tracing::warn!(
+            source = record.name,
+            class = failure.class.as_str(),
+            reason = failure.message,
+            "model source did not take a request"
+        );
+        let entry = Failed {
+            record: record.clone(),
+            key: key.cloned(),
+            failure: failure.clone(),
+            at: homeagent_types::now(),
+            count: 0,
+            standing: SourceStanding::Ready,
+            again: None,
+        };
+        let state = entry.state(record);
+        let before = self.failed.lock().unwrap_or_else(PoisonError::into_inner).insert(record.name.clone(), entry);
+        let told = before.filter(|before| before.concerns(record, key));
+        if told.map(|before| (before.standing, before.failure.class)) != Some((SourceStanding::Ready, failure.class)) {
+            self.announce(state);
+        }
     }
 
     /// How the source stands now.
@@ -217,11 +252,13 @@ impl Failed {
         let again = self.again.map(|again| again.saturating_duration_since(Instant::now()));
         // A pause that is over leaves it ready.
         let standing = if again == Some(Duration::ZERO) { SourceStanding::Ready } else { self.standing };
+        let again_in_ms = again.map(|again| u64::try_from(again.as_millis()).unwrap_or(u64::MAX));
         SourceState {
             standing,
             reason: Some(self.failure.message.clone()),
             since: Some(self.at),
-            again_in_ms: again.map(|again| u64::try_from(again.as_millis()).unwrap_or(u64::MAX)),
+            again_at: again_in_ms.map(|again| homeagent_types::now().saturating_add(again)),
+            again_in_ms,
             ..SourceState::of(record)
         }
     }
@@ -238,6 +275,7 @@ impl SourceState {
             standing: SourceStanding::Ready,
             reason: None,
             since: None,
+            again_at: None,
             again_in_ms: None,
         }
     }

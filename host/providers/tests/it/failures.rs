@@ -39,7 +39,7 @@ async fn a_web_page_or_a_redirect_points_to_the_base_url() {
 async fn an_empty_or_broken_answer_is_said() {
     let nothing = Reply::Stream { pieces: Vec::new(), ending: Ending::Proper };
     let (sentence, classes) = told(nothing).await;
-    assert_eq!(classes, [FailureClass::StreamEndedEarly]);
+    assert_eq!(classes, [FailureClass::Protocol]);
     assert!(sentence.contains("before the answer began"), "{sentence}");
 
     let (_, classes) = told(error(200, "")).await;

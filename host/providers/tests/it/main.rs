@@ -3,10 +3,17 @@
 mod assembler;
 mod chain;
 mod corpora;
+mod course;
+mod embedding;
 mod failures;
 mod framing;
+mod gates;
+mod halves;
 mod log;
+mod marked;
+mod mind;
 mod native;
 mod transport;
+mod turns;
 mod vendor;
 mod world;

@@ -21,6 +21,7 @@ impl Adapters for Native {
     fn descriptor(&self, name: &str) -> Option<AdapterDescriptor> {
         match name {
             "rehearsal" | "mirror" => Some(descriptor(rehearsal::Rehearsal::describe())),
+            "vectors" => Some(descriptor(openai::OpenAi::describe())),
             "query-key" => {
                 let key = KeyPlacement::Query("key".to_owned());
                 Some(AdapterDescriptor { key, ..descriptor(openai::OpenAi::describe()) })
@@ -42,7 +43,13 @@ impl Adapters for Native {
         // Every other name is that of a variant.
         let vendor = vendor(name).unwrap_or(&OPENAI);
         let reader = (vendor.reader)();
-        Ok(Box::new(Session { vendor, reader, broken: name == "broken", mirror: name == "mirror" }))
+        Ok(Box::new(Session {
+            vendor,
+            reader,
+            broken: name == "broken",
+            mirror: name == "mirror",
+            vectors: name == "vectors",
+        }))
     }
 }
 
@@ -101,6 +108,8 @@ struct Session {
     broken: bool,
     /// Answers with the blobs it was given, and makes one.
     mirror: bool,
+    /// Makes vectors.
+    vectors: bool,
 }
 
 #[async_trait]
@@ -154,10 +163,22 @@ impl AdapterSession for Session {
             dimensions: request.dimensions,
             options: request.options.clone(),
         };
+        if self.vectors {
+            let body = serde_json::json!({"model": request.model, "input": request.texts}).to_string().into_bytes();
+            let path = "/embeddings".to_owned();
+            return Ok(HttpRequest { method: "POST".to_owned(), path, headers: Vec::new(), body });
+        }
         (self.vendor.embed)(request).map(built).map_err(CallError::Invalid)
     }
 
     async fn parse_embeddings(&mut self, response: HttpResponse) -> Result<Result<Embeddings, Failure>, CallError> {
+        if self.vectors {
+            return Ok(serde_json::from_slice(&response.body).map_err(|error| Failure {
+                class: FailureClass::Protocol,
+                message: error.to_string(),
+                retry_after_ms: None,
+            }));
+        }
         let vectors = (self.vendor.parse_embeddings)(response_of(response));
         let embeddings = |read: sdk::Embeddings| Embeddings { vectors: read.vectors, usage: read.usage.map(usage) };
         Ok(vectors.map(embeddings).map_err(failure))

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 /// One answer.
 pub(crate) enum Reply {
@@ -14,6 +14,8 @@ pub(crate) enum Reply {
     Whole { status: u16, headers: Vec<(&'static str, String)>, body: String },
     /// A stream of events, in these pieces.
     Stream { pieces: Vec<String>, ending: Ending },
+    /// Waits for the test before it answers so.
+    Held(Arc<Notify>, Box<Reply>),
     /// Says nothing at all, and waits for the other side to go.
     Mute,
 }
@@ -86,8 +88,16 @@ async fn serve(
 ) {
     let Some(request) = read_request(&mut stream).await else { return };
     seen.lock().expect("not poisoned").push(request);
+    let reply = match reply {
+        Reply::Held(go_on, reply) => {
+            go_on.notified().await;
+            *reply
+        }
+        reply => reply,
+    };
     let waits = match reply {
-        Reply::Mute => true,
+        // One is held once.
+        Reply::Mute | Reply::Held(..) => true,
         Reply::Whole { status, headers, body } => {
             let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
             let length = body.len();

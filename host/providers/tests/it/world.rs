@@ -17,7 +17,7 @@ use crate::native::Native;
 pub(crate) const KEY: &str = "sk-geheim/4711+x";
 
 pub(crate) struct World {
-    _folder: TempDir,
+    folder: TempDir,
     pub(crate) settings: Settings,
     pub(crate) secrets: Secrets,
     pub(crate) sources: Sources,
@@ -41,14 +41,11 @@ impl World {
         secrets.set("key", KEY.into()).expect("stored");
         let providers = Providers::new(settings.clone(), secrets.clone(), sources.clone(), Arc::new(Native), policy)
             .expect("set up");
-        World {
-            _folder: folder,
-            settings,
-            secrets,
-            sources,
-            providers: Arc::new(providers),
-            watcher: Watcher::default(),
-        }
+        World { folder, settings, secrets, sources, providers: Arc::new(providers), watcher: Watcher::default() }
+    }
+
+    pub(crate) fn folder(&self) -> &std::path::Path {
+        self.folder.path()
     }
 
     pub(crate) fn source(&self, name: &str, adapter: &str, url: &str) -> SourceRecord {
@@ -71,6 +68,12 @@ impl World {
 
     pub(crate) async fn ask(&self) -> Result<Completion, ModelsFailure> {
         self.ask_for(vec![Message::user("hi")]).await
+    }
+
+    pub(crate) async fn ask_line(&self, line: SourceLine) -> Result<Completion, ModelsFailure> {
+        let prompt = Prompt { messages: vec![Message::user("hi")], ..Prompt::default() };
+        let cause = cause();
+        self.providers.complete(LineRequest { line, prompt: &prompt, cause: &cause }, &self.watcher).await
     }
 
     pub(crate) async fn ask_for(&self, messages: Vec<Message>) -> Result<Completion, ModelsFailure> {

@@ -133,6 +133,12 @@ fn model() -> Vec<Declaration> {
             (0, hour),
             "How long to wait for a source to come back, when none is ready, before a turn fails",
         ),
+        Declaration::new(
+            "core.model.on_content_filter",
+            Kind::choice(&["next", "stop"]),
+            "next",
+            "What follows when a vendor's filter refuses to answer: the next source is asked, or the turn ends and says so",
+        ),
     ]
 }
 

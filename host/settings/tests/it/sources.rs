@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use homeagent_settings::{SourceError, SourceLine, SourceRecord, Sources};
+use homeagent_settings::{SourceChange, SourceError, SourceLine, SourceRecord, Sources};
 
 use crate::home::Home;
 
@@ -83,4 +83,42 @@ fn lines_have_names() {
         assert_eq!(SourceLine::from_name(line.as_str()), Some(line));
     }
     assert_eq!(SourceLine::from_name("side"), None);
+}
+
+#[test]
+fn a_change_keeps_what_it_does_not_speak_of() {
+    let home = Home::new();
+    let sources = Sources::open(&home.database()).expect("opens");
+    for (name, line) in [("main", SourceLine::Main), ("side", SourceLine::Auxiliary)] {
+        sources.add(&source(name, line)).expect("adds");
+    }
+    let options = [("temperature", Some("0.3")), ("thinking", None), ("num_ctx", Some("8192"))];
+    let options = options.map(|(name, value)| (name.to_owned(), value.map(str::to_owned)));
+    let change = SourceChange { model: Some("pro".to_owned()), options: options.into(), ..SourceChange::default() };
+    let changed = sources.edit("main", &change).expect("changes");
+    assert_eq!(changed.options.keys().collect::<Vec<_>>(), ["num_ctx", "temperature"]);
+    assert_eq!((changed.model.as_str(), changed.position, changed.enabled), ("pro", 0, true));
+    let change = SourceChange { line: Some(SourceLine::Auxiliary), enabled: Some(false), ..SourceChange::default() };
+    sources.edit("main", &change).expect("changes");
+    for sources in [&sources, &Sources::open(&home.database()).expect("opens")] {
+        assert_eq!(names(sources), ["side", "main"]);
+        let main = sources.get("main").expect("is there");
+        assert_eq!((main.enabled, main.options["temperature"].as_str()), (false, "0.3"));
+    }
+    for (option, value) in [
+        ("temperature", "3"),
+        ("temperature", "NaN"),
+        ("thinking", "maybe"),
+        ("concurrent", "-1"),
+        ("batch", "0"),
+        ("", "x"),
+    ] {
+        let options = [(option.to_owned(), Some(value.to_owned()))].into();
+        let refused = sources.edit("side", &SourceChange { options, ..SourceChange::default() });
+        assert!(matches!(refused, Err(SourceError::BadOption { .. })), "{option}={value}: {refused:?}");
+    }
+    let blank = SourceChange { model: Some("two words".to_owned()), ..SourceChange::default() };
+    assert!(matches!(sources.edit("side", &blank), Err(SourceError::BadField { field: "model", .. })));
+    assert_eq!(sources.get("side").expect("is there").model, "flash");
+    assert!(matches!(sources.edit("none", &SourceChange::default()), Err(SourceError::Unknown { .. })));
 }

@@ -1,0 +1,114 @@
+//! Vectors by the sources of the embedding line.
+
+use homeagent_types::lines::{VectorRequest, Vectors};
+use homeagent_types::model::{EmbeddingRequest, Embeddings, Failure, FailureClass, SourceLine, Usage};
+use homeagent_types::ports::ModelsFailure;
+use tracing::Instrument as _;
+
+use super::Providers;
+use super::attempt::{Route, failure};
+use super::course::Course;
+
+/// How many texts go in one request, where the source does not say: some vendors take no more.
+const BATCH: usize = 10;
+/// The most bytes of the texts of one request, unless one text alone has more.
+const BATCH_BYTES: usize = 256 << 10;
+
+impl Providers {
+    /// Has one source make vectors of all texts; where it fails, the next one begins afresh.
+    pub(super) async fn embed_line(&self, asked: VectorRequest<'_>) -> Result<Vectors, ModelsFailure> {
+        let mut course = Course::new(self, SourceLine::Embedding).only(asked.model);
+        loop {
+            let (route, _pass) = course.next().await?;
+            let span = tracing::info_span!("embedding", source = route.record.name, texts = asked.texts.len());
+            match self.embed_by(&route, &asked).instrument(span).await {
+                Ok(vectors) => {
+                    self.standings.succeeded(&route.record);
+                    return Ok(vectors);
+                }
+                Err(failure) => course.failed(&route, failure),
+            }
+        }
+    }
+
+    async fn embed_by(&self, route: &Route, asked: &VectorRequest<'_>) -> Result<Vectors, Failure> {
+        let option = |name: &str| route.record.options.get(name)?.trim().parse::<u32>().ok().filter(|count| *count > 0);
+        let most = option("batch").map_or(BATCH, |count| usize::try_from(count).unwrap_or(BATCH));
+        let mut made = Vectors {
+            source: route.record.name.clone(),
+            model: route.record.model.clone(),
+            dimensions: 0,
+            vectors: Vec::with_capacity(asked.texts.len()),
+            usage: None,
+        };
+        for texts in batches(asked.texts, most) {
+            let request = EmbeddingRequest {
+                model: route.record.model.clone(),
+                texts: texts.to_vec(),
+                purpose: asked.purpose,
+                dimensions: option("dimensions"),
+                options: route.record.options.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+            };
+            let embeddings = self.caller().embed(route, &request).await?;
+            add(&mut made, texts.len(), embeddings)?;
+        }
+        Ok(made)
+    }
+}
+
+/// Takes over what came of a batch, if it is as many vectors as there were texts, all of one length.
+fn add(made: &mut Vectors, texts: usize, embeddings: Embeddings) -> Result<(), Failure> {
+    let wrong = |message: String| Err(failure(FailureClass::Protocol, message));
+    let Embeddings { vectors, usage } = embeddings;
+    if vectors.len() != texts {
+        return wrong(format!("it made {} vectors of {texts} texts", vectors.len()));
+    }
+    for vector in vectors {
+        if made.vectors.is_empty() {
+            made.dimensions = vector.len();
+        }
+        if vector.is_empty() || vector.len() != made.dimensions {
+            return wrong(format!("its vectors are not of one length: {} and {}", made.dimensions, vector.len()));
+        }
+        if vector.iter().any(|number| !number.is_finite()) {
+            return wrong("it made a vector with a number that is none".to_owned());
+        }
+        made.vectors.push(vector);
+    }
+    if let Some(usage) = usage {
+        *made.usage.get_or_insert_with(Usage::default) += usage;
+    }
+    Ok(())
+}
+
+/// The texts in order, cut so that no part has more than `most`, nor too many bytes.
+fn batches(texts: &[String], most: usize) -> impl Iterator<Item = &[String]> {
+    let mut rest = texts;
+    std::iter::from_fn(move || {
+        let mut bytes = 0;
+        let fits = |text: &&String| {
+            bytes += text.len();
+            bytes <= BATCH_BYTES
+        };
+        let count = rest.iter().take(most).take_while(fits).count().max(1);
+        let (batch, others) = rest.split_at_checked(count)?;
+        rest = others;
+        Some(batch)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_keep_the_order_and_the_limits() {
+        let texts: Vec<String> = (0..25).map(|number| number.to_string()).collect();
+        let cut: Vec<usize> = batches(&texts, 10).map(<[String]>::len).collect();
+        assert_eq!(cut, [10, 10, 5]);
+        assert_eq!(batches(&texts, 10).flatten().cloned().collect::<Vec<_>>(), texts);
+        assert_eq!(batches(&[], 10).count(), 0);
+        let long = ["a".repeat(BATCH_BYTES), "b".to_owned(), "c".repeat(BATCH_BYTES + 1), "d".to_owned()];
+        assert_eq!(batches(&long, 10).map(<[String]>::len).collect::<Vec<_>>(), [1, 1, 1, 1]);
+    }
+}
