@@ -17,6 +17,7 @@ mod interrupt;
 mod lifecycle;
 mod meters;
 mod mind;
+mod notices;
 mod outputs;
 mod pairing;
 mod policy;

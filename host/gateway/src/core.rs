@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use homeagent_journal::Journal;
+use homeagent_providers::Costs;
 use homeagent_settings::{Bindings, Secrets, Settings, Sources};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -27,6 +28,8 @@ pub struct Parts {
     pub secrets: Secrets,
     /// The configured sources.
     pub sources: Sources,
+    /// What models cost.
+    pub costs: Costs,
     /// Who has which role.
     pub bindings: Bindings,
     /// The journal.

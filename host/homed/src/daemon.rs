@@ -128,6 +128,7 @@ impl Daemon {
                 settings: stores.settings,
                 secrets: stores.secrets,
                 sources: stores.sources,
+                costs: stores.costs,
                 bindings: stores.bindings,
                 journal: stores.journal,
                 keeper: Arc::new(keeper.clone()),

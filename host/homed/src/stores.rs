@@ -1,9 +1,13 @@
 //! The stores in `homeagent.db`, which stay open from the daemon's start to its end.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use homeagent_journal::Journal;
-use homeagent_settings::{Bindings, Database, Grants, PluginData, Secrets, Settings, Sources, Spending};
+use homeagent_providers::Costs;
+use homeagent_settings::{
+    Bindings, Database, Grants, Ledger, PluginData, Prices, Secrets, Settings, Sources, Spending,
+};
 
 use crate::daemon::StartError;
 
@@ -18,6 +22,7 @@ pub(crate) struct Stores {
     pub(crate) grants: Grants,
     pub(crate) data: PluginData,
     pub(crate) spending: Spending,
+    pub(crate) costs: Costs,
     pub(crate) journal: Journal,
 }
 
@@ -25,8 +30,11 @@ impl Stores {
     pub(crate) fn open(home: &Path) -> Result<Self, StartError> {
         let database = Database::open(home.join("homeagent.db"))?;
         let secrets = Secrets::open(&database, home)?;
+        let settings = Settings::open(&database, &secrets)?;
+        let (ledger, prices) = (Ledger::open(&database)?, Prices::open(&database)?);
         Ok(Self {
-            settings: Settings::open(&database, &secrets)?,
+            costs: Costs::new(ledger, prices, settings.clone(), Arc::new(homeagent_types::now)),
+            settings,
             sources: Sources::open(&database)?,
             bindings: Bindings::open(&database)?,
             grants: Grants::open(&database)?,

@@ -6,6 +6,7 @@ mod course;
 mod embed;
 mod gates;
 mod guard;
+mod holding;
 mod request;
 mod retry_after;
 mod sentence;
@@ -31,6 +32,7 @@ use self::gates::Gates;
 use self::show::Show;
 use self::standing::Standings;
 use crate::assembler::AnswerLimits;
+use crate::cost::Costs;
 use crate::transport::{Transport, TransportError};
 
 pub use self::standing::{SourceStanding, SourceState};
@@ -81,6 +83,7 @@ pub struct Providers {
     policy: Policy,
     standings: Standings,
     gates: Gates,
+    costs: Option<Costs>,
 }
 
 impl Providers {
@@ -99,7 +102,13 @@ impl Providers {
         let transport = Transport::new(request::timeouts(&settings))?;
         let standings = Standings::default();
         let gates = Gates::default();
-        Ok(Providers { settings, secrets, sources, adapters, transport, policy, standings, gates })
+        Ok(Providers { settings, secrets, sources, adapters, transport, policy, standings, gates, costs: None })
+    }
+
+    /// The same, with each call entered into a ledger and kept within limits.
+    #[must_use]
+    pub fn with_costs(self, costs: Costs) -> Self {
+        Providers { costs: Some(costs), ..self }
     }
 
     /// All sources and how they stand, in the order in which they are tried; the built-in one while there is no other.
@@ -143,7 +152,9 @@ impl Providers {
         let timeouts = request::timeouts(&self.settings);
         let patience = timeouts.first_byte + timeouts.silence;
         let mut unwatched = Show::new(&Unwatched);
-        let asking = self.ask(&route, &request, &mut unwatched);
+        let held = self.hold(&route, record.line, None, &request).await;
+        let held = held.map_err(|limit| sentence::failed(limit.sentence))?;
+        let asking = self.ask(&route, &request, held, &mut unwatched);
         let Ok(answer) = tokio::time::timeout(patience, asking).await else {
             let message = format!("it did not finish its answer within {} seconds", patience.as_secs());
             let failure = failure(FailureClass::Timeout, message);

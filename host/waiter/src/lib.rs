@@ -11,6 +11,7 @@ mod file;
 mod owner;
 mod pack;
 mod plain;
+mod price;
 mod show;
 mod signing;
 mod stdin;

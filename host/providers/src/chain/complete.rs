@@ -7,8 +7,10 @@ use tracing::Instrument as _;
 
 use super::attempt::{Route, failure};
 use super::course::Course;
+use super::holding::Limited;
 use super::show::Show;
 use super::{Providers, request};
+use crate::cost::Held;
 use crate::meters::ModelCall;
 
 impl Providers {
@@ -21,17 +23,26 @@ impl Providers {
         let mut course = Course::new(self, asked.line);
         let mut show = Show::new(progress);
         let (mut partial, mut wordless) = (None, None);
+        let mut limited = Limited::default();
         loop {
             let (route, _pass) = match course.next().await {
                 Ok(next) => next,
                 // That there is nothing to say is an answer, if nobody has begun another one.
                 Err(failure) => {
+                    let failure = limited.explain(failure);
                     return wordless.filter(|_| partial.is_none()).ok_or(ModelsFailure { partial, ..failure });
                 }
             };
-            show.begin();
             let request = request::build(&self.settings, &route, asked.prompt);
-            let answer = self.ask(&route, &request, &mut show).await;
+            let held = match self.hold(&route, asked.line, Some(asked.cause), &request).await {
+                Ok(held) => held,
+                Err(limit) => {
+                    course.leave_out(&route, limited.note(&route, limit));
+                    continue;
+                }
+            };
+            show.begin();
+            let answer = self.ask(&route, &request, held, &mut show).await;
             match fault(&answer) {
                 None => {
                     show.clear();
@@ -58,7 +69,13 @@ impl Providers {
     }
 
     /// Asks one source, inside a span that tells what it came to.
-    pub(super) async fn ask(&self, route: &Route, request: &ModelRequest, show: &mut Show<'_>) -> AssistantAnswer {
+    pub(super) async fn ask(
+        &self,
+        route: &Route,
+        request: &ModelRequest,
+        held: Option<Held>,
+        show: &mut Show<'_>,
+    ) -> AssistantAnswer {
         let SourceRecord { name, adapter, model, .. } = &route.record;
         let span = tracing::info_span!(
             "model_call",
@@ -71,8 +88,12 @@ impl Providers {
         );
         let call = ModelCall::begin(name);
         show.times(call.first_piece());
+        show.counts(held.as_ref().map(Held::tally));
         let answer = self.caller().ask(route, request, show).instrument(span.clone()).await;
         call.end(&answer);
+        if let Some(held) = held {
+            held.settle(answer.usage, answer.error.as_ref());
+        }
         let usage = answer.usage.unwrap_or_default();
         let outcome = answer.error.as_ref().map_or("answered", |failure| failure.class.as_str());
         span.record("input_tokens", usage.input).record("output_tokens", usage.output).record("outcome", outcome);

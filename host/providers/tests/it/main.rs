@@ -3,6 +3,7 @@
 mod assembler;
 mod chain;
 mod corpora;
+mod costs;
 mod course;
 mod embedding;
 mod failures;
@@ -13,6 +14,7 @@ mod log;
 mod marked;
 mod mind;
 mod native;
+mod tariffs;
 mod transport;
 mod turns;
 mod vendor;
