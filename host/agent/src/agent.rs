@@ -22,6 +22,7 @@ use crate::intake::{self, Manner};
 use crate::interrupt::Stop;
 use crate::lifecycle::{self, Phase};
 use crate::media_tools;
+use crate::notices;
 use crate::pairing::{PairingCode, PairingStatus};
 use crate::policy::Policies;
 use crate::prompt::Persona;
@@ -259,6 +260,12 @@ impl Agent {
     /// How the last pairing stands, as soon as its code does not wait any more, or after `wait`.
     pub async fn pairing(&self, wait: Duration) -> PairingStatus {
         self.core.pairing.status(wait).await
+    }
+
+    /// Tells the owner something that is no answer, where they can be spoken to in private. `code` says for programs what
+    /// it is about. Never waits.
+    pub fn tell_owner(&self, code: &'static str, text: String) {
+        notices::tell_owner(&self.core, code, text);
     }
 
     /// Stops it: no more inputs are taken, waiting ones are flushed and their senders told, running turns get

@@ -20,6 +20,7 @@ mod media;
 mod media_tools;
 mod meters;
 mod mind;
+mod notices;
 mod outputs;
 mod pairing;
 mod policy;

@@ -7,15 +7,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use homeagent_journal::{EventKind, JournalError};
-use homeagent_types::{Cause, Input, OutputKind, Peer, Role, Timestamp, ToolCall, now};
+use homeagent_types::{Cause, Input, Peer, Role, Timestamp, ToolCall, now};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use utoipa::ToSchema;
 
 use crate::commands::{self, Reply};
-use crate::core::{self, Core};
+use crate::core::Core;
 use crate::interrupt::Control;
+use crate::notices;
 use crate::outputs::{self, Route};
 use crate::prompt;
 use crate::queue::Queued;
@@ -26,9 +27,6 @@ use crate::watch::Shower;
 
 /// How many characters of the arguments the owner is shown.
 const SHOWN: usize = 400;
-
-/// How long the question may take to be delivered.
-const DEADLINE: Duration = Duration::from_secs(10);
 
 /// What is a yes and what is a no, each alone in its message, with the question's number behind it if need be.
 const YES: [&str; 6] = ["yes", "y", "好", "好的", "是", "可以"];
@@ -241,7 +239,9 @@ pub(crate) async fn ask(core: &Arc<Core>, about: About<'_>, patience: Duration) 
         let text = question.sentence(patience);
         // Whoever watches the turn there sees that it waits.
         let run = question.run.filter(|_| place == about.home);
-        tasks.spawn(async move { deliver(&core, &place, run, text).await });
+        // Outside the turn's run: a question that was asked is nothing that could not be done once more. Where it can't be
+        // sent, it waits for an answer over the API all the same.
+        tasks.spawn(async move { notices::send(&core, &place, run, "question", text).await });
     }
     let answer = tokio::time::timeout(patience, answered).await;
     drop(pause);
@@ -303,22 +303,6 @@ fn place(core: &Core, about: &About<'_>) -> Option<Route> {
         return Some(home.clone());
     }
     outputs::to_owner(core, channel)
-}
-
-/// Outside the turn's run: a question that was asked is nothing that could not be done once more.
-async fn deliver(core: &Core, place: &Route, run: Option<String>, text: String) {
-    if core.plugins.offers().channel(&place.conversation.channel).is_none() {
-        return;
-    }
-    let (conversation, audience) = (place.conversation.to_string(), place.conversation.audience());
-    let output = place.output(run.as_deref(), OutputKind::Notice("question".to_owned()), text);
-    let principal = core::host_principal();
-    let cause = core::cause(None, &place.conversation, &audience, principal, DEADLINE);
-    match Record::beside(&core.journal, &conversation, &audience, None).await {
-        // A failure is in the journal and the log; the question waits for an answer over the API all the same.
-        Ok(record) => drop(outputs::deliver(core, &record, output, &cause).await),
-        Err(error) => tracing::error!(%error, "a question could not be recorded, and is not sent"),
-    }
 }
 
 /// Takes an input as an answer. It is taken by a run of its own.

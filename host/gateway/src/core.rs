@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use homeagent_journal::Journal;
 use homeagent_media::Store;
+use homeagent_providers::Costs;
 use homeagent_settings::{Bindings, Secrets, Settings, Sources};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -28,6 +29,8 @@ pub struct Parts {
     pub secrets: Secrets,
     /// The configured sources.
     pub sources: Sources,
+    /// What models cost.
+    pub costs: Costs,
     /// Who has which role.
     pub bindings: Bindings,
     /// The journal.

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use homeagent_agent::{
     ActiveRun, Agent, AgentStatus, Ask, Asked, PairingCode, PairingStatus, Phase, Question, ToolListing,
 };
+use homeagent_providers::cost::CostNotice;
 use homeagent_providers::{Providers, SourceState};
 use homeagent_types::ports::{Adapters, Listeners, PluginAdmin, PluginStatus};
 use homeagent_types::{CallError, Cause, Principal, Role, Timestamp, ToolOutput};
@@ -40,6 +41,8 @@ pub enum Change {
     Plugin(Box<PluginStatus>),
     /// A source failed, or answers again.
     Source(SourceState),
+    /// A limit of what models may cost comes near or is reached.
+    Cost(CostNotice),
     /// So many changes came too fast to be told.
     Missed(u64),
 }

@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use homeagent_settings::{BindingError, DatabaseError, Fault, ImportError, SecretsError, SettingsError, SourceError};
+use homeagent_settings::{
+    BindingError, DatabaseError, Fault, ImportError, PriceError, SecretsError, SettingsError, SourceError,
+};
 use homeagent_types::CallError;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -182,6 +184,19 @@ impl From<DatabaseError> for Problem {
 impl From<SecretsError> for Problem {
     fn from(error: SecretsError) -> Self {
         secrets_problem(&error)
+    }
+}
+
+impl From<PriceError> for Problem {
+    fn from(error: PriceError) -> Self {
+        match &error {
+            PriceError::Bad { .. } => Self::invalid(error.to_string()),
+            PriceError::Unknown { .. } => {
+                Self::not_found(error.to_string()).hint("`waiter cost price` shows all that are set")
+            }
+            PriceError::Database(inner) => database_problem(inner),
+            _ => Self::internal(error.to_string()),
+        }
     }
 }
 

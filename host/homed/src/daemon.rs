@@ -139,6 +139,7 @@ impl Daemon {
                 settings: stores.settings,
                 secrets: stores.secrets,
                 sources: stores.sources,
+                costs: stores.costs,
                 bindings: stores.bindings,
                 journal: stores.journal,
                 media: stores.media,

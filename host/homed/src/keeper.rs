@@ -1,12 +1,13 @@
 //! The agent's life inside the daemon: what comes and goes with it is made here, and taken apart again.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use async_trait::async_trait;
 use homeagent_agent::{Agent, Phase};
 use homeagent_gateway::{Change, Live};
 use homeagent_network::Network;
+use homeagent_providers::cost::CostNotice;
 use homeagent_providers::{Policy, Providers};
 use homeagent_runtime::{Bundled, Runtime, RuntimeError};
 use homeagent_types::ports::{Mind, Models, PluginAdmin as _};
@@ -69,8 +70,8 @@ struct Present {
     live: Arc<Live>,
     agent: Arc<Agent>,
     runtime: Runtime,
-    /// Passes on what changes at the plugins and sources.
-    _herald: Arc<AbortOnDropHandle<()>>,
+    /// Pass on what changes at the plugins and sources, and of limits.
+    _heralds: Arc<[AbortOnDropHandle<()>; 2]>,
 }
 
 impl Keeper {
@@ -155,7 +156,7 @@ impl Inner {
     }
 
     async fn begin(&self) -> Result<Present, AgentError> {
-        let Stores { settings, secrets, sources, bindings, grants, spending, data, journal, media, .. } =
+        let Stores { settings, secrets, sources, bindings, grants, spending, costs, data, journal, media, .. } =
             self.stores.clone();
         let runtime = Runtime::new(homeagent_runtime::Parts {
             clock: Arc::new(homeagent_types::now),
@@ -176,7 +177,8 @@ impl Inner {
         let adapters = runtime.adapters();
         let policy = Policy::default();
         let providers = Providers::new(settings.clone(), secrets, sources, Arc::clone(&adapters), policy)?;
-        let providers = Arc::new(providers.with_media(media.clone()));
+        let notices = costs.subscribe();
+        let providers = Arc::new(providers.with_media(media.clone()).with_costs(costs));
         let models: Arc<dyn Models> = Arc::clone(&providers) as _;
         runtime.bind_models(Arc::downgrade(&models));
         // Plugins first, so that inputs the last stop left waiting find what answers them; what plugins submit before
@@ -202,6 +204,7 @@ impl Inner {
         };
         let mind: Arc<dyn Mind> = Arc::clone(&agent) as _;
         runtime.bind(Arc::downgrade(&mind));
+        let teller = tell_of_limits(notices, Arc::downgrade(&agent), self.changes.clone());
         let herald = herald(runtime.clone(), Arc::clone(&providers), self.changes.clone());
         let live = Arc::new(Live {
             turns: Arc::clone(&agent) as _,
@@ -210,7 +213,8 @@ impl Inner {
             adapters,
             listeners: Arc::new(runtime.clone()),
         });
-        Ok(Present { live, agent, runtime, _herald: Arc::new(AbortOnDropHandle::new(tokio::spawn(herald))) })
+        let tasks = [tokio::spawn(herald), tokio::spawn(teller)].map(AbortOnDropHandle::new);
+        Ok(Present { live, agent, runtime, _heralds: Arc::new(tasks) })
     }
 
     /// In order: the agent first, so that whoever waits gets a result; the plugins when nobody needs them.
@@ -250,6 +254,26 @@ async fn herald(runtime: Runtime, providers: Arc<Providers>, changes: broadcast:
             // An error only says that nobody listens.
             let _ = changes.send(change);
         }
+    }
+}
+
+/// Tells of limits of what models may cost, the owner too where they do not read it anyway, until it is dropped.
+async fn tell_of_limits(
+    mut notices: broadcast::Receiver<CostNotice>,
+    agent: Weak<Agent>,
+    changes: broadcast::Sender<Change>,
+) {
+    loop {
+        let notice = match notices.recv().await {
+            Ok(notice) => notice,
+            Err(RecvError::Lagged(_)) => continue,
+            Err(RecvError::Closed) => return,
+        };
+        if let Some(agent) = agent.upgrade().filter(|_| !notice.answered) {
+            agent.tell_owner("limit", notice.text.clone());
+        }
+        // An error only says that nobody listens.
+        let _ = changes.send(Change::Cost(notice));
     }
 }
 

@@ -6,7 +6,10 @@ use std::sync::Arc;
 use homeagent_journal::Journal;
 use homeagent_media::Store;
 use homeagent_network::Network;
-use homeagent_settings::{Bindings, Database, Grants, PluginData, Secrets, Settings, Sources, Spending};
+use homeagent_providers::Costs;
+use homeagent_settings::{
+    Bindings, Database, Grants, Ledger, PluginData, Prices, Secrets, Settings, Sources, Spending,
+};
 
 use crate::daemon::StartError;
 
@@ -21,6 +24,7 @@ pub(crate) struct Stores {
     pub(crate) grants: Grants,
     pub(crate) data: PluginData,
     pub(crate) spending: Spending,
+    pub(crate) costs: Costs,
     pub(crate) journal: Journal,
     pub(crate) media: Store,
 }
@@ -37,7 +41,9 @@ impl Stores {
             network: Network::system().ok(),
             clock: Arc::new(homeagent_types::now),
         });
+        let (ledger, prices) = (Ledger::open(&database)?, Prices::open(&database)?);
         Ok(Self {
+            costs: Costs::new(ledger, prices, settings.clone(), Arc::new(homeagent_types::now)),
             settings,
             sources: Sources::open(&database)?,
             bindings: Bindings::open(&database)?,

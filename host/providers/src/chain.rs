@@ -6,6 +6,7 @@ mod course;
 mod embed;
 mod gates;
 mod guard;
+mod holding;
 mod listing;
 mod media;
 mod request;
@@ -37,6 +38,7 @@ use self::show::Show;
 use self::standing::Standings;
 use self::window::Windows;
 use crate::assembler::AnswerLimits;
+use crate::cost::Costs;
 use crate::transport::{Transport, TransportError};
 
 pub use self::listing::ListingError;
@@ -90,6 +92,7 @@ pub struct Providers {
     media: Option<Store>,
     gates: Gates,
     windows: Windows,
+    costs: Option<Costs>,
 }
 
 impl Providers {
@@ -119,7 +122,14 @@ impl Providers {
             windows,
             gates,
             media: None,
+            costs: None,
         })
+    }
+
+    /// The same, with each call entered into a ledger and kept within limits.
+    #[must_use]
+    pub fn with_costs(self, costs: Costs) -> Self {
+        Providers { costs: Some(costs), ..self }
     }
 
     /// All sources and how they stand, in the order in which they are tried; the built-in one while there is no other.
@@ -163,7 +173,9 @@ impl Providers {
         let timeouts = request::timeouts(&self.settings);
         let patience = timeouts.first_byte + timeouts.silence;
         let mut unwatched = Show::new(&Unwatched);
-        let asking = self.ask(&route, &request, &mut unwatched);
+        let held = self.hold(&route, record.line, None, &request).await;
+        let held = held.map_err(|limit| sentence::failed(limit.sentence))?;
+        let asking = self.ask(&route, &request, held, &mut unwatched);
         let Ok(answer) = tokio::time::timeout(patience, asking).await else {
             let message = format!("it did not finish its answer within {} seconds", patience.as_secs());
             let failure = failure(FailureClass::Timeout, message);

@@ -8,6 +8,7 @@
 pub mod assembler;
 mod case;
 mod chain;
+pub mod cost;
 pub mod discovery;
 pub mod framing;
 mod meters;
@@ -16,5 +17,6 @@ pub mod transport;
 
 pub use case::CaseAnswer;
 pub use chain::{ListingError, Policy, Providers, REHEARSAL, SourceStanding, SourceState};
+pub use cost::Costs;
 pub use meters::describe as describe_metrics;
 pub use replay::try_adapter;

@@ -1,5 +1,5 @@
-//! What the user decided, kept in one SQLite file: settings, secrets, model sources, role bindings, grants and budgets; and
-//! what plugins keep.
+//! What the user decided, kept in one SQLite file: settings, secrets, model sources, role bindings, grants, budgets and
+//! prices; what plugins keep; and what was spent.
 //!
 //! [`Database`] is the file itself: other crates keep their own tables in it, each with its own schema version.
 //! Everything else here is a small store over it. All stores are cheap to clone, answer reads from memory, and write
@@ -11,7 +11,9 @@
 mod bindings;
 mod database;
 mod grants;
+mod ledger;
 mod plugin_data;
+mod prices;
 mod registry;
 mod secrets;
 mod source_change;
@@ -22,10 +24,14 @@ pub use bindings::{Binding, BindingError, Bindings, ROLES};
 pub use database::{Database, DatabaseError};
 pub use grants::{Decision, Given, Grants};
 pub use homeagent_types::model::SourceLine;
+pub use ledger::{
+    Call, CallState, Charge, CostKey, CostLimit, CostLine, CostSpan, Ledger, LimitReached, Reserved, Usage as CallUsage,
+};
 pub use plugin_data::{
     Change, FinishedFiring, KeyError, KeyValues, MOST_KEYS, MOST_LISTED, PluginData, TimerError, TimerRow, TimerStore,
     Times,
 };
+pub use prices::{Band, ClockTime, PriceError, PriceRecord, Prices, Rates};
 pub use registry::{
     Applies, Changed, Declaration, DurationUnit, Entry, Fault, Import, ImportError, Kind, Settings, SettingsError,
     core_declarations, is_base_url, nearest, plugin_prefix,

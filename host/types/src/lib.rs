@@ -11,6 +11,7 @@ pub mod input;
 pub mod json;
 pub mod lines;
 pub mod model;
+pub mod money;
 pub mod plugin;
 pub mod ports;
 pub mod principal;

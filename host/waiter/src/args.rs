@@ -46,6 +46,16 @@ pub enum Command {
     },
     /// Show how the daemon is
     Status,
+    /// Show what models cost
+    #[command(args_conflicts_with_subcommands = true)]
+    Cost {
+        /// What and when
+        #[command(flatten)]
+        wanted: WantedCosts,
+        /// What else to do
+        #[command(subcommand)]
+        command: Option<Cost>,
+    },
     /// Stop and start the agent inside the daemon
     Agent {
         /// What to do
@@ -127,6 +137,95 @@ pub enum Agent {
     Stop,
     /// Start the agent again
     Start,
+}
+
+/// Which costs are shown.
+#[derive(Debug, ClapArgs)]
+pub struct WantedCosts {
+    /// What they are shown by
+    #[arg(long, default_value = "day", value_parser = [
+        "day", "month", "model", "source", "line", "plugin", "principal", "role", "conversation", "run",
+    ])]
+    pub by: String,
+    /// The first day: a date such as 2026-12-01, `today`, or so many days ago such as 7d
+    #[arg(long, value_name = "DAY")]
+    pub since: Option<String>,
+    /// The last day
+    #[arg(long, value_name = "DAY")]
+    pub until: Option<String>,
+    /// Only this turn
+    #[arg(long)]
+    pub run: Option<String>,
+}
+
+/// About costs.
+#[derive(Debug, Subcommand)]
+pub enum Cost {
+    /// Look after the prices
+    Price {
+        /// What to do [default: list]
+        #[command(subcommand)]
+        command: Option<Price>,
+    },
+}
+
+/// About prices.
+#[derive(Debug, Subcommand)]
+pub enum Price {
+    /// List what the sources cost now, and the prices that you set
+    List {
+        /// Those that come with the daemon, too
+        #[arg(long)]
+        all: bool,
+    },
+    /// Set a price, in the place of the one for the same model, source and day
+    Set(NewPrice),
+    /// Take a price that you set away
+    Remove {
+        /// The model, as the price has it
+        model: String,
+        /// The source, where the price has one
+        #[arg(long)]
+        source: Option<String>,
+        /// Only the price from this day on; else all
+        #[arg(long, value_name = "DAY")]
+        from: Option<String>,
+    },
+}
+
+/// A price to set. All rates are for a million tokens.
+#[derive(Debug, ClapArgs)]
+pub struct NewPrice {
+    /// The model; a `*` at its end stands for any rest
+    pub model: String,
+    /// The currency, such as USD
+    #[arg(long)]
+    pub currency: String,
+    /// For the prompt
+    #[arg(long, value_name = "RATE")]
+    pub input: String,
+    /// For what the vendor had cached of it [default: as the input]
+    #[arg(long, value_name = "RATE")]
+    pub cached: Option<String>,
+    /// For what the vendor puts into its cache [default: as the input]
+    #[arg(long, value_name = "RATE")]
+    pub written: Option<String>,
+    /// For the answer
+    #[arg(long, value_name = "RATE")]
+    pub output: String,
+    /// Only at this source
+    #[arg(long)]
+    pub source: Option<String>,
+    /// The first day [default: today]
+    #[arg(long, value_name = "DAY")]
+    pub from: Option<String>,
+    /// The time zone of its day and hours, such as Asia/Shanghai [default: yours]
+    #[arg(long, value_name = "ZONE")]
+    pub time_zone: Option<String>,
+    /// Other rates at some hours or for long prompts, such as "18:00-09:00 mon-fri input=1 output=4" or "above=200000
+    /// input=4 output=18"; may be given more than once, and the last that applies holds
+    #[arg(long = "band", value_name = "BAND", value_parser = crate::price::band)]
+    pub bands: Vec<serde_json::Value>,
 }
 
 /// About tools.

@@ -10,13 +10,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::args::{
-    Adapter, Agent, Args, Channel, Command, Key, Language, Media, NamedTimer, NewSource, Owner, Plugin, Questions,
-    Runs, Settings, Source, Timers, Tools,
+    Adapter, Agent, Args, Channel, Command, Cost, Key, Language, Media, NamedTimer, NewSource, Owner, Plugin, Price,
+    Questions, Runs, Settings, Source, Timers, Tools, WantedCosts,
 };
 use crate::client::{Client, part, read};
 use crate::failure::Failure;
 use crate::plain::{plain, plain_json};
-use crate::{chat, complain, file, media, pack, print, show, signing, stdin, templates};
+use crate::{chat, complain, file, media, pack, price, print, show, signing, stdin, templates};
 
 pub(crate) const FAILED: u8 = 1;
 
@@ -47,6 +47,10 @@ pub(crate) async fn run(args: Args) -> Result<u8, Failure> {
             let answer = desk.client.get("status").await?;
             desk.answer(&answer, |answer| show::status::show(answer, &TimeZone::system()))
         }
+        Command::Cost { command: Some(Cost::Price { command }), .. } => {
+            desk.price(command.unwrap_or(Price::List { all: false })).await
+        }
+        Command::Cost { wanted, command: None } => desk.cost(&wanted).await,
         Command::Agent { command } => desk.agent(&command).await,
         Command::Tools { command } => desk.tools(command.unwrap_or(Tools::List)).await,
         Command::Timers { command } => desk.timers(command.unwrap_or(Timers::List { limit: 100, after: None })).await,
@@ -473,6 +477,39 @@ impl Desk {
         }
     }
 
+    async fn cost(&self, wanted: &WantedCosts) -> Result<u8, Failure> {
+        let mut path = format!("costs?by={}", wanted.by);
+        for (name, day) in [("since", &wanted.since), ("until", &wanted.until)] {
+            if let Some(day) = day {
+                path.push_str(&format!("&{name}={}", part(&self::day(day, &TimeZone::system())?)));
+            }
+        }
+        if let Some(run) = &wanted.run {
+            path.push_str(&format!("&run={}", part(run)));
+        }
+        let answer = self.client.get(&path).await?;
+        self.answer(&answer, show::costs::report)
+    }
+
+    async fn price(&self, command: Price) -> Result<u8, Failure> {
+        let (answer, all) = match command {
+            Price::List { all } => (self.client.get("prices").await?, all),
+            Price::Set(new) => {
+                let today = day("today", &TimeZone::system())?;
+                let body = price::document(&new, &today).to_string();
+                (self.client.raw(Method::PUT, "prices", body).await?, false)
+            }
+            Price::Remove { model, source, from } => {
+                let mut path = format!("prices?model={}", part(&model));
+                for (name, value) in [("source", &source), ("valid_from", &from)] {
+                    path.extend(value.iter().map(|value| format!("&{name}={}", part(value))));
+                }
+                (self.client.raw(Method::DELETE, &path, "").await?, false)
+            }
+        };
+        self.answer(&answer, |answer| show::costs::prices(answer, all))
+    }
+
     async fn questions(&self, command: Questions) -> Result<u8, Failure> {
         let (id, allow) = match command {
             Questions::List => {
@@ -501,6 +538,20 @@ impl Desk {
             }
         }
     }
+}
+
+/// A day: a date, `today`, or so many days ago.
+fn day(text: &str, zone: &TimeZone) -> Result<String, Failure> {
+    let ago = match text.strip_suffix('d').map(str::parse::<i64>) {
+        Some(Ok(days)) => days,
+        _ if text == "today" => 0,
+        _ => return Ok(text.to_owned()),
+    };
+    let now = i64::try_from(homeagent_types::now()).ok().and_then(|now| jiff::Timestamp::from_millisecond(now).ok());
+    let today = now.unwrap_or_default().to_zoned(zone.clone()).date();
+    let span = jiff::Span::new().try_days(ago);
+    let day = span.and_then(|span| today.checked_sub(span));
+    day.map(|day| day.to_string()).map_err(|_| Failure::Usage(format!("{text}: that is too long ago")))
 }
 
 fn new_source(new: &NewSource, key: Option<&str>) -> Value {

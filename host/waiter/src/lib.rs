@@ -12,6 +12,7 @@ mod media;
 mod owner;
 mod pack;
 mod plain;
+mod price;
 mod show;
 mod signing;
 mod stdin;

@@ -170,3 +170,13 @@ async fn what_was_being_sent_when_the_turn_was_stopped_is_recorded_as_sent() {
     assert!(home.kinds(&result.run).await.contains(&EventKind::OutputSent));
     assert!(home.journal.recover().await.unwrap().unknown_outputs.is_empty());
 }
+
+#[tokio::test]
+async fn the_owner_is_told_where_they_can_be_spoken_to_in_private() {
+    let home = Home::new().await;
+    home.agent.tell_owner("limit", "four fifths are spent".to_owned());
+    let output = soon(home.plugins.next_output()).await;
+    assert_eq!(output.kind, OutputKind::Notice("limit".to_owned()));
+    assert_eq!((output.text.as_str(), output.run), ("four fifths are spent", None));
+    assert_eq!(output.conversation, Conversation::person("cli", "me"));
+}

@@ -61,7 +61,7 @@ pub(crate) struct Wanted {
         ("Last-Event-ID" = Option<i64>, Header, minimum = 0, description = "The last event the client has seen"),
     ),
     responses(
-        (status = OK, body = String, content_type = "text/event-stream", description = "Events of the journal with their ids, and `agent`, `plugin`, `source`, `setting`, `missed` and `failed`"),
+        (status = OK, body = String, content_type = "text/event-stream", description = "Events of the journal with their ids, and `agent`, `plugin`, `source`, `cost`, `setting`, `missed` and `failed`"),
         Invalid,
         DiskFailures,
     )
@@ -194,6 +194,7 @@ fn shown(change: &Change) -> Event {
         Change::Agent(state) => chat::event("agent", &json!({ "state": state })),
         Change::Plugin(status) => chat::event("plugin", status),
         Change::Source(state) => chat::event("source", state),
+        Change::Cost(notice) => chat::event("cost", notice),
         Change::Missed(missed) => chat::event("missed", &json!({ "changes": missed })),
     }
 }

@@ -12,7 +12,7 @@ use homeagent_types::ProcessFigures;
 use super::status::{VERSION, free_bytes};
 use crate::Problem;
 use crate::connections::{AllConnections, StreamKind};
-use crate::core::{Shared, on_disk};
+use crate::core::{Core, Shared, on_disk};
 use crate::exposition::{Exposition, MEDIA_TYPE};
 use crate::ports::Live;
 
@@ -45,6 +45,7 @@ pub(crate) async fn metrics(State(core): State<Shared>) -> Result<impl IntoRespo
     let jobs = core.parts.journal.waiting();
     page.gauge("homeagent_journal_jobs_waiting", "Pieces of work that wait for the journal", Some(jobs));
     connections(&mut page, &core.connections);
+    costs(&mut page, &core);
     let present = core.parts.keeper.live();
     agent(
         &mut page,
@@ -76,6 +77,15 @@ fn connections(page: &mut Exposition, all: &AllConnections) {
         (kind.as_str(), open)
     });
     page.gauges("homeagent_http_streams", "Open streams, chats and connections to plugins, by kind", "kind", streams);
+}
+
+fn costs(page: &mut Exposition, core: &Core) {
+    let today = core.parts.costs.of_today();
+    let help = "What models cost since the user's midnight, by currency";
+    page.gauges("homeagent_cost_today", help, "currency", &today.cost);
+    let tokens = [("input", today.input), ("output", today.output)];
+    let help = "Tokens since the user's midnight of models that are not free, by direction";
+    page.gauges("homeagent_cost_tokens_today", help, "direction", tokens);
 }
 
 fn agent(page: &mut Exposition, agent: &AgentStatus) {

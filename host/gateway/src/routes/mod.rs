@@ -6,6 +6,7 @@ mod bindings;
 mod channel;
 mod channels;
 mod chat;
+mod costs;
 mod events;
 pub(crate) mod media;
 mod metrics;
@@ -73,6 +74,8 @@ fn operations() -> Vec<UtoipaMethodRouter<Shared>> {
         routes!(runs::list),
         routes!(runs::show),
         routes!(chat::cancel),
+        routes!(costs::costs),
+        routes!(costs::prices, costs::set, costs::remove),
         routes!(timers::list),
         routes!(timers::cancel),
         routes!(timers::pause),

@@ -8,6 +8,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use homeagent_agent::{ActiveRun, AgentStatus};
 use homeagent_providers::SourceState;
+use homeagent_providers::cost::CostToday;
 use homeagent_types::ProcessFigures;
 use homeagent_types::ports::PluginStatus;
 use serde::Serialize;
@@ -76,6 +77,8 @@ pub(crate) struct Status {
     plugins: PluginCounts,
     /// Those that are tried when no other is configured, too.
     sources: Vec<SourceState>,
+    /// What was spent today.
+    cost: CostToday,
     /// The last warnings and errors of the log, the oldest first.
     problems: Vec<LoggedProblem>,
 }
@@ -143,6 +146,7 @@ pub(crate) async fn status(State(core): State<Shared>) -> Result<Json<Status>, P
         journal_waiting: core.parts.journal.waiting(),
         plugins: PluginCounts { live: live.len(), not_live: not_live.collect(), waiting },
         sources: present.map(|live| live.providers.states()).unwrap_or_default(),
+        cost: core.parts.costs.of_today(),
         problems: core.parts.monitor.problems(),
     }))
 }

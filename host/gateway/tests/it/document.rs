@@ -188,6 +188,10 @@ async fn the_models_of_a_vendor_are_as_the_document_says_and_its_refusal_is_told
 
 type Asked = (Method, &'static str, Vec<(&'static str, String)>, &'static str, u16);
 
+/// A price that can be set.
+const PRICE: &str = r#"{"model":"*","valid_from":"2026-11-01","currency":"EUR","rates":{"input":"1","output":"2"},
+    "bands":[{"since":"22:00","until":"06:00","weekdays":[1],"above":1000,"rates":{"input":"1","output":"2"}}]}"#;
+
 /// Requests whose answers are looked at: method, path, what its names stand for, body, and the status of the answer.
 fn requests(run: &str) -> Vec<Asked> {
     let (get, put, post, delete) = (Method::GET, Method::PUT, Method::POST, Method::DELETE);
@@ -220,6 +224,14 @@ fn requests(run: &str) -> Vec<Asked> {
         (post.clone(), "/tools/{name}", name("shy"), "", 403),
         (post.clone(), "/tools/{name}", name("slow"), "", 504),
         (post.clone(), "/tools/{name}", name("none"), "", 404),
+        (get.clone(), "/costs", none(), "", 200),
+        (get.clone(), "/costs?by=plugin&since=2026-11-01", none(), "", 200),
+        (get.clone(), "/costs?by=weather", none(), "", 400),
+        (get.clone(), "/prices", none(), "", 200),
+        (put.clone(), "/prices", none(), PRICE, 200),
+        (put.clone(), "/prices", none(), "{}", 422),
+        (delete.clone(), "/prices?model=*", none(), "", 200),
+        (delete.clone(), "/prices?model=*", none(), "", 404),
         (get.clone(), "/timers", none(), "", 200),
         (get.clone(), "/timers?limit=7&after=tea", none(), "", 200),
         (get.clone(), "/timers?limit=0", none(), "", 422),

@@ -5,13 +5,18 @@ use std::sync::Arc;
 use homeagent_gateway::{Gateway, Live, Parts, StartError};
 use homeagent_journal::Journal;
 use homeagent_media::Store;
-use homeagent_providers::{Policy, Providers};
-use homeagent_settings::{Bindings, Database, Secrets, Settings, Sources};
+use homeagent_providers::{Costs, Policy, Providers};
+use homeagent_settings::{
+    Bindings, Call, CallState, CallUsage, Charge, Database, Ledger, Prices, Secrets, Settings, Sources,
+};
+use homeagent_types::Role;
+use homeagent_types::money::Nano;
 use homeagent_types::ports::Listeners;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
+use jiff::civil::date;
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -28,6 +33,7 @@ pub struct House {
     pub secrets: Secrets,
     pub journal: Journal,
     pub media: Store,
+    pub ledger: Ledger,
 }
 
 impl House {
@@ -40,8 +46,39 @@ impl House {
         let built = build(&home, "127.0.0.1:0", listeners);
         let media = built.0.media.clone();
         let gateway = Gateway::start(built.0).await.unwrap();
-        let (turns, plugins, settings, secrets, journal) = built.1;
-        Self { home, gateway, turns, plugins, settings, secrets, journal, media }
+        let (turns, plugins, settings, secrets, journal, ledger) = built.1;
+        Self { home, gateway, turns, plugins, settings, secrets, journal, media, ledger }
+    }
+
+    /// Makes three calls of models today and one in the month before, and has the days begin in Shanghai.
+    pub fn spend(&self) {
+        for (day, model, plugin, currency, nano) in [
+            (date(2026, 10, 31), "deepseek-flash", None, "USD", 2_000_000),
+            (date(2026, 11, 30), "deepseek-flash", None, "USD", 4_500_000_000),
+            (date(2026, 11, 30), "qwen-plus", Some("diary"), "CNY", 30_000),
+            (date(2026, 11, 30), "unheard-of", None, "", 0),
+        ] {
+            let money = (!currency.is_empty()).then(|| (currency.to_owned(), Nano(nano)));
+            let usage = CallUsage { input: 1_000, cached: 400, written: 0, output: 50 };
+            let charge = Charge { usage, money: money.into_iter().collect() };
+            let call = Call {
+                at: 1_796_011_200_000,
+                day,
+                source: "main".to_owned(),
+                model: model.to_owned(),
+                line: "main",
+                run: Some("run-1".to_owned()),
+                conversation: Some("cli:owner".to_owned()),
+                principal: plugin.map_or_else(|| "cli:owner".to_owned(), |plugin| format!("plugin:{plugin}")),
+                role: Role::Owner,
+                plugin: plugin.map(str::to_owned),
+                local: false,
+                charge: charge.clone(),
+            };
+            let (held, _) = self.ledger.reserve(&call, &[]).unwrap();
+            self.ledger.settle(held, CallState::Settled, "", plugin.is_none(), charge);
+        }
+        self.settings.set("core.agent.time_zone", "Asia/Shanghai").unwrap();
     }
 
     pub fn token(&self) -> String {
@@ -97,7 +134,7 @@ fn media_type(path: &str) -> &'static str {
     if path.contains("/settings/import") { "application/toml" } else { "application/json" }
 }
 
-type Behind = (Arc<FakeTurns>, Arc<FakePlugins>, Settings, Secrets, Journal);
+type Behind = (Arc<FakeTurns>, Arc<FakePlugins>, Settings, Secrets, Journal, Ledger);
 
 fn build(home: &TempDir, listen: &str, listeners: Arc<dyn Listeners>) -> (Parts, Behind) {
     let database = Database::open(home.path().join("homeagent.db")).unwrap();
@@ -105,6 +142,9 @@ fn build(home: &TempDir, listen: &str, listeners: Arc<dyn Listeners>) -> (Parts,
     let settings = Settings::open(&database, &secrets).unwrap();
     let sources = Sources::open(&database).unwrap();
     let journal = Journal::open(&database).unwrap();
+    let (ledger, prices) = (Ledger::open(&database).unwrap(), Prices::open(&database).unwrap());
+    // Noon of 2026-11-30 in Shanghai.
+    let costs = Costs::new(ledger.clone(), prices, settings.clone(), Arc::new(|| 1_796_011_200_000));
     let adapters = Arc::new(FakeAdapters);
     let providers =
         Providers::new(settings.clone(), secrets.clone(), sources.clone(), adapters.clone(), Policy::default());
@@ -115,6 +155,7 @@ fn build(home: &TempDir, listen: &str, listeners: Arc<dyn Listeners>) -> (Parts,
         settings: settings.clone(),
         secrets: secrets.clone(),
         sources,
+        costs,
         bindings: Bindings::open(&database).unwrap(),
         journal: journal.clone(),
         media: media(home, &settings),
@@ -127,7 +168,7 @@ fn build(home: &TempDir, listen: &str, listeners: Arc<dyn Listeners>) -> (Parts,
         })),
         monitor: Arc::new(FakeMonitor),
     };
-    (parts, (turns, plugins, settings, secrets, journal))
+    (parts, (turns, plugins, settings, secrets, journal, ledger))
 }
 
 fn media(home: &TempDir, settings: &Settings) -> Store {

@@ -4,6 +4,7 @@
 
 mod channel;
 mod chat;
+mod costs;
 mod document;
 mod doors;
 mod events;

@@ -8,8 +8,10 @@ use tracing::Instrument as _;
 
 use super::attempt::{Route, failure};
 use super::course::Course;
+use super::holding::Limited;
 use super::show::Show;
 use super::{Providers, request};
+use crate::cost::Held;
 use crate::meters::ModelCall;
 
 impl Providers {
@@ -23,16 +25,23 @@ impl Providers {
         let mut course = Course::new(self, asked.line).seeing(seeing);
         let mut show = Show::new(progress);
         let (mut partial, mut wordless) = (None, None);
+        let mut limited = Limited::default();
         loop {
             let (route, _pass) = match course.next().await {
                 Ok(next) => next,
                 // That there is nothing to say is an answer, if nobody has begun another one.
                 Err(failure) => {
+                    let failure = limited.explain(failure);
                     return wordless.filter(|_| partial.is_none()).ok_or(ModelsFailure { partial, ..failure });
                 }
             };
-            show.begin();
-            let answer = self.ask_within(&route, asked.prompt, &mut show).await;
+            let answer = match self.ask_within(&route, asked, &mut show).await {
+                Ok(answer) => answer,
+                Err(limit) => {
+                    course.leave_out(&route, limited.note(&route, limit));
+                    continue;
+                }
+            };
             match fault(&answer) {
                 None => {
                     show.clear();
@@ -59,7 +68,13 @@ impl Providers {
     }
 
     /// Asks one source, inside a span that tells what it came to.
-    pub(super) async fn ask(&self, route: &Route, request: &ModelRequest, show: &mut Show<'_>) -> AssistantAnswer {
+    pub(super) async fn ask(
+        &self,
+        route: &Route,
+        request: &ModelRequest,
+        held: Option<Held>,
+        show: &mut Show<'_>,
+    ) -> AssistantAnswer {
         let SourceRecord { name, adapter, model, .. } = &route.record;
         let span = tracing::info_span!(
             "model_call",
@@ -72,8 +87,12 @@ impl Providers {
         );
         let call = ModelCall::begin(name);
         show.times(call.first_piece());
+        show.counts(held.as_ref().map(Held::tally));
         let answer = self.caller().ask(route, request, show).instrument(span.clone()).await;
         call.end(&answer);
+        if let Some(held) = held {
+            held.settle(answer.usage, answer.error.as_ref());
+        }
         let usage = answer.usage.unwrap_or_default();
         let outcome = answer.error.as_ref().map_or("answered", |failure| failure.class.as_str());
         span.record("input_tokens", usage.input).record("output_tokens", usage.output).record("outcome", outcome);

@@ -117,6 +117,11 @@ impl<'a> Course<'a> {
         self.tried.insert(route.record.name.clone(), Tried { attempts: 1, failure, over: true });
     }
 
+    /// The source can't be asked by this request, for which it can do nothing.
+    pub(super) fn leave_out(&mut self, route: &Route, failure: Failure) {
+        self.tried.insert(route.record.name.clone(), Tried { attempts: 0, failure, over: true });
+    }
+
     /// Waits for no source any more: there is something to tell.
     pub(super) fn stop_waiting(&mut self) {
         self.patience = Duration::ZERO;

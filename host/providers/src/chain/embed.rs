@@ -3,11 +3,14 @@
 use homeagent_types::lines::{VectorRequest, Vectors};
 use homeagent_types::model::{EmbeddingRequest, Embeddings, Failure, FailureClass, SourceLine, Usage};
 use homeagent_types::ports::ModelsFailure;
+use homeagent_types::tokens;
 use tracing::Instrument as _;
 
 use super::Providers;
 use super::attempt::{Route, failure};
 use super::course::Course;
+use super::holding::Limited;
+use crate::cost::LimitInTheWay;
 
 /// How many texts go in one request, where the source does not say: some vendors take no more.
 const BATCH: usize = 10;
@@ -18,20 +21,25 @@ impl Providers {
     /// Has one source make vectors of all texts; where it fails, the next one begins afresh.
     pub(super) async fn embed_line(&self, asked: VectorRequest<'_>) -> Result<Vectors, ModelsFailure> {
         let mut course = Course::new(self, SourceLine::Embedding).only(asked.model);
+        let mut limited = Limited::default();
         loop {
-            let (route, _pass) = course.next().await?;
+            let (route, _pass) = match course.next().await {
+                Ok(next) => next,
+                Err(failure) => return Err(limited.explain(failure)),
+            };
             let span = tracing::info_span!("embedding", source = route.record.name, texts = asked.texts.len());
             match self.embed_by(&route, &asked).instrument(span).await {
                 Ok(vectors) => {
                     self.standings.succeeded(&route.record);
                     return Ok(vectors);
                 }
-                Err(failure) => course.failed(&route, failure),
+                Err(Unmade::Failed(failure)) => course.failed(&route, failure),
+                Err(Unmade::Limited(limit)) => course.leave_out(&route, limited.note(&route, limit)),
             }
         }
     }
 
-    async fn embed_by(&self, route: &Route, asked: &VectorRequest<'_>) -> Result<Vectors, Failure> {
+    async fn embed_by(&self, route: &Route, asked: &VectorRequest<'_>) -> Result<Vectors, Unmade> {
         let option = |name: &str| route.record.options.get(name)?.trim().parse::<u32>().ok().filter(|count| *count > 0);
         let most = option("batch").map_or(BATCH, |count| usize::try_from(count).unwrap_or(BATCH));
         let mut made = Vectors {
@@ -49,11 +57,24 @@ impl Providers {
                 dimensions: option("dimensions"),
                 options: route.record.options.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
             };
-            let embeddings = self.caller().embed(route, &request).await?;
-            add(&mut made, texts.len(), embeddings)?;
+            let input = texts.iter().map(|text| tokens::of_text(text)).sum();
+            let held = self.hold_tokens(route, SourceLine::Embedding, Some(asked.cause), (input, 0)).await;
+            let held = held.map_err(Unmade::Limited)?;
+            let embedded = self.caller().embed(route, &request).await;
+            if let Some(held) = held {
+                held.settle(embedded.as_ref().ok().and_then(|made| made.usage), embedded.as_ref().err());
+            }
+            add(&mut made, texts.len(), embedded.map_err(Unmade::Failed)?).map_err(Unmade::Failed)?;
         }
         Ok(made)
     }
+}
+
+/// Why a source has made no vectors.
+enum Unmade {
+    Failed(Failure),
+    /// It was not asked.
+    Limited(LimitInTheWay),
 }
 
 /// Takes over what came of a batch, if it is as many vectors as there were texts, all of one length.

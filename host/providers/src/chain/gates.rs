@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use homeagent_settings::SourceRecord;
-use reqwest::Url;
 use tokio::sync::{Mutex as Turnstile, OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
+
+use crate::cost::is_local;
 
 /// What a source on this machine takes at once, where it does not say: more only makes each of them slower.
 const LOCAL_PLACES: usize = 2;
@@ -43,14 +44,6 @@ impl Bounds {
         let limit = |number: usize| (number > 0).then_some(number.min(Semaphore::MAX_PERMITS));
         Bounds { concurrent: set("concurrent").map_or(local, limit), per_minute: set("per_minute").and_then(limit) }
     }
-}
-
-/// Whether an address is one of this machine's own.
-fn is_local(base_url: &str) -> bool {
-    let Ok(url) = Url::parse(base_url) else { return false };
-    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    host.eq_ignore_ascii_case("localhost")
-        || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 /// The gates of all sources.

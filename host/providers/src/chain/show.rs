@@ -1,8 +1,11 @@
 //! Showing the pieces of several attempts, one after another.
 
+use std::sync::Arc;
+
 use homeagent_types::model::ModelDelta;
 use homeagent_types::ports::Progress;
 
+use crate::cost::Tally;
 use crate::meters::FirstPiece;
 
 /// Passes pieces on. What an earlier attempt has shown stays until a later one has something to show in its place.
@@ -14,11 +17,13 @@ pub(super) struct Show<'a> {
     stale: bool,
     /// Measures how long this attempt's first piece takes, until it is there.
     first: Option<FirstPiece>,
+    /// Counts what has come of this attempt's answer.
+    tally: Option<Arc<Tally>>,
 }
 
 impl<'a> Show<'a> {
     pub(super) fn new(progress: &'a dyn Progress) -> Self {
-        Show { progress, shown: false, stale: false, first: None }
+        Show { progress, shown: false, stale: false, first: None, tally: None }
     }
 
     /// Another attempt begins.
@@ -31,7 +36,15 @@ impl<'a> Show<'a> {
         self.first = Some(first);
     }
 
+    /// Has the pieces counted from now on.
+    pub(super) fn counts(&mut self, tally: Option<Arc<Tally>>) {
+        self.tally = tally;
+    }
+
     pub(super) fn piece(&mut self, delta: &ModelDelta) {
+        if let Some(tally) = &self.tally {
+            tally.piece(delta);
+        }
         match delta {
             ModelDelta::Text(text) | ModelDelta::Reasoning(text) if text.is_empty() => return,
             ModelDelta::Text(_) | ModelDelta::Reasoning(_) | ModelDelta::ToolCall(_) => {}

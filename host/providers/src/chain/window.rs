@@ -8,12 +8,14 @@ use std::time::Duration;
 use homeagent_settings::{Settings, SourceRecord};
 use homeagent_types::fit::{TooLong, fit};
 use homeagent_types::model::{AssistantAnswer, FailureClass, Prompt};
+use homeagent_types::ports::LineRequest;
 use homeagent_types::tokens;
 use tokio::time::Instant;
 
 use super::attempt::{Route, failure};
 use super::show::Show;
 use super::{Providers, request};
+use crate::cost::LimitInTheWay;
 
 /// Options of a source that tell its model's window, in tokens: everybody's, and Ollama's.
 const OPTIONS: [&str; 2] = ["context", "num_ctx"];
@@ -156,9 +158,14 @@ fn known(record: &SourceRecord) -> Option<u64> {
 
 impl Providers {
     /// Asks a source what of the prompt fits its model's window. What the vendor finds too long all the same is shortened
-    /// and asked once more.
-    pub(super) async fn ask_within(&self, route: &Route, prompt: &Prompt, show: &mut Show<'_>) -> AssistantAnswer {
-        let mut request = request::build(&self.settings, route, prompt);
+    /// and asked once more. An error says that a limit on costs keeps it from being asked.
+    pub(super) async fn ask_within(
+        &self,
+        route: &Route,
+        asked: LineRequest<'_>,
+        show: &mut Show<'_>,
+    ) -> Result<AssistantAnswer, LimitInTheWay> {
+        let mut request = request::build(&self.settings, route, asked.prompt);
         let whole = std::mem::take(&mut request.prompt);
         let mut room = self.windows.room(&self.settings, &route.record, request.max_tokens);
         let mut refused: Option<AssistantAnswer> = None;
@@ -170,7 +177,7 @@ impl Providers {
                         error: Some(failure(FailureClass::ContextOverflow, too_long.to_string())),
                         ..AssistantAnswer::default()
                     };
-                    return refused.unwrap_or_else(unfit);
+                    return Ok(refused.unwrap_or_else(unfit));
                 }
             };
             let estimate = tokens::of_prompt(&request.prompt);
@@ -179,18 +186,25 @@ impl Providers {
                 tracing::debug!(source = route.record.name, left_out, estimate, room = room.budget, "prompt shortened");
             }
             self.show_media(route, &mut request).await;
-            let answer = self.ask(route, &request, show).await;
+            let again = refused.is_some();
+            let held = match (self.hold(route, asked.line, Some(asked.cause), &request).await, refused) {
+                (Ok(held), _) => held,
+                (Err(limit), None) => return Err(limit),
+                (Err(_), Some(refused)) => return Ok(refused),
+            };
+            show.begin();
+            let answer = self.ask(route, &request, held, show).await;
             if let Some(usage) = &answer.usage {
                 self.windows.counted(&route.record, estimate, usage.input);
             }
             let overflowed = answer.error.as_ref().is_some_and(|error| error.class == FailureClass::ContextOverflow);
-            if !overflowed || refused.is_some() {
-                return answer;
+            if !overflowed || again {
+                return Ok(answer);
             }
             room.budget = self.windows.overflowed(&route.record, estimate).min(room.budget);
             // Once more only if there is something that can be left out.
             if fit(&whole, room.budget).map_or(u64::MAX, |fitted| tokens::of_prompt(&fitted)) >= estimate {
-                return answer;
+                return Ok(answer);
             }
             refused = Some(answer);
         }

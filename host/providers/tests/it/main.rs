@@ -3,6 +3,7 @@
 mod assembler;
 mod chain;
 mod corpora;
+mod costs;
 mod course;
 mod discovery;
 mod embedding;
@@ -14,6 +15,7 @@ mod listing;
 mod marked;
 mod media;
 mod mind;
+mod tariffs;
 mod transport;
 mod turns;
 mod vendor;

@@ -141,6 +141,7 @@ impl From<TimerRow> for timers::Timer {
 
 impl timers::Host for &mut InstanceState {
     fn zone(&mut self) -> String {
-        jiff::tz::TimeZone::system().iana_name().unwrap_or("UTC").to_owned()
+        let set = self.services.settings.text("core.agent.time_zone").unwrap_or_default();
+        if set.is_empty() { jiff::tz::TimeZone::system().iana_name().unwrap_or("UTC").to_owned() } else { set }
     }
 }

@@ -16,6 +16,7 @@ pub fn core_declarations() -> Vec<Declaration> {
     let mut all = agent();
     all.extend(tools());
     all.extend(model());
+    all.extend(cost());
     all.extend(discovery());
     all.extend(plugin());
     all.extend(network());
@@ -47,6 +48,12 @@ fn agent() -> Vec<Declaration> {
     vec![
         integer("core.agent.rounds", 10, (1, 1000), "How often a turn may go back to the model after tool calls")
             .counted_in("rounds"),
+        Declaration::new(
+            "core.agent.time_zone",
+            Kind::TimeZone,
+            "",
+            "The time zone of your days, such as Asia/Shanghai; empty: that of this machine",
+        ),
         duration("core.agent.turn_seconds", Seconds, 600, (1, DAY), "How long a turn may take before it is cut"),
         integer("core.agent.parallel_conversations", 4, (1, 256), "How many conversations run a turn at the same time")
             .counted_in("conversations"),
@@ -154,6 +161,35 @@ fn model() -> Vec<Declaration> {
             "next",
             "What follows when a vendor's filter refuses to answer: the next source is asked, or the turn ends and says so",
         ),
+    ]
+}
+
+fn cost() -> Vec<Declaration> {
+    let limit = |key, default, description| Declaration::new(key, Kind::Amounts, default, description);
+    vec![
+        limit(
+            "core.cost.day",
+            serde_json::json!(["5 USD", "5 EUR", "35 CNY"]),
+            "What models may cost in a day, in money and in tokens: each currency by itself; empty: as much as it takes",
+        ),
+        limit("core.cost.month", serde_json::json!([]), "What models may cost in a month, as core.cost.day"),
+        limit(
+            "core.cost.members_day",
+            serde_json::json!([]),
+            "What the members together may cost in a day, as core.cost.day and within it",
+        ),
+        limit(
+            "core.cost.guests_day",
+            serde_json::json!(["1 USD", "1 EUR", "7 CNY"]),
+            "What the guests together may cost in a day, as core.cost.day and within it",
+        ),
+        integer(
+            "core.cost.call_days",
+            90,
+            (2, 3650),
+            "For how many days single calls of models are kept, not sums alone",
+        )
+        .counted_in("days"),
     ]
 }
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use homeagent_types::money::Amount;
+use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use url::Url;
@@ -59,6 +61,10 @@ pub enum Kind {
         /// The words.
         choices: Vec<String>,
     },
+    /// A list of amounts, each of a currency or of tokens, `5 USD`.
+    Amounts,
+    /// The name of a time zone, `Asia/Shanghai`, or nothing.
+    TimeZone,
     /// A host and a port, `127.0.0.1:8686`.
     Address,
     /// Where a server's API begins, `https://host/path`, or nothing.
@@ -149,6 +155,8 @@ impl Kind {
             Self::Choice { .. } => "choice",
             Self::List => "list",
             Self::Rules { .. } => "rules",
+            Self::Amounts => "amounts",
+            Self::TimeZone => "timezone",
             Self::Address => "address",
             Self::Url => "url",
             Self::Secret => "secret",
@@ -174,6 +182,8 @@ impl Kind {
                 let is_rule = |item: &Value| item.as_str().is_some_and(|rule| is_rule(rule, choices));
                 value.as_array().is_some_and(|items| items.iter().all(is_rule))
             }
+            Self::Amounts => value.as_array().is_some_and(|items| items.iter().all(is_amount)),
+            Self::TimeZone => value.as_str().is_some_and(|name| name.is_empty() || TimeZone::get(name).is_ok()),
             Self::Address => value.as_str().is_some_and(is_address),
             Self::Url => value.as_str().is_some_and(|text| text.is_empty() || is_base_url(text)),
             Self::Secret => value.as_str().is_some_and(|text| !text.is_empty()),
@@ -203,6 +213,10 @@ impl Kind {
                     "a list of rules NAME=WORD, where WORD is one of {words}, such as some_name={word}, other_*={word}"
                 )
             }
+            Self::Amounts => "a list of amounts, each a number and a currency or `tokens`, such as 5 USD, 35 CNY, \
+                 2000000 tokens"
+                .to_owned(),
+            Self::TimeZone => "nothing, or a time zone by its name, such as Asia/Shanghai".to_owned(),
             Self::Address => "a host and a port, such as 127.0.0.1:8686".to_owned(),
             Self::Url => "nothing, or http:// or https:// with a host and no password or query, such as \
                  http://127.0.0.1:4318"
@@ -227,15 +241,21 @@ impl Kind {
             Self::Integer { .. } => integer(trimmed).map(Value::from),
             Self::Number { .. } => trimmed.parse::<f64>().ok().filter(|number| number.is_finite()).map(Value::from),
             Self::Duration { unit, .. } => span(trimmed, *unit).map(Value::from),
-            Self::Choice { .. } | Self::Address | Self::Url => Some(Value::from(trimmed)),
+            Self::Choice { .. } | Self::TimeZone | Self::Address | Self::Url => Some(Value::from(trimmed)),
             Self::Text | Self::Secret => Some(Value::from(text)),
-            Self::List | Self::Rules { .. } if trimmed.starts_with('[') => serde_json::from_str(trimmed).ok(),
-            Self::List | Self::Rules { .. } => {
+            Self::List | Self::Rules { .. } | Self::Amounts if trimmed.starts_with('[') => {
+                serde_json::from_str(trimmed).ok()
+            }
+            Self::List | Self::Rules { .. } | Self::Amounts => {
                 let items = trimmed.split([',', '，']).map(str::trim).filter(|item| !item.is_empty());
                 Some(items.map(Value::from).collect())
             }
         }
     }
+}
+
+fn is_amount(item: &Value) -> bool {
+    item.as_str().is_some_and(|amount| amount.parse::<Amount>().is_ok())
 }
 
 fn is_rule(rule: &str, choices: &[String]) -> bool {

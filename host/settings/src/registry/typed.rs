@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use homeagent_types::money::Amount;
+
 use super::{Entry, Kind, Settings, SettingsError};
 
 impl Settings {
@@ -32,7 +34,7 @@ impl Settings {
         self.typed(key, "a boolean", |entry| entry.value.as_bool())
     }
 
-    /// The value of a [`Kind::Text`], [`Kind::Choice`], [`Kind::Address`] or [`Kind::Url`].
+    /// The value of a [`Kind::Text`], [`Kind::Choice`], [`Kind::TimeZone`], [`Kind::Address`] or [`Kind::Url`].
     ///
     /// # Errors
     ///
@@ -52,6 +54,16 @@ impl Settings {
     pub fn texts(&self, key: &str) -> Result<Vec<String>, SettingsError> {
         let text = |item: &serde_json::Value| item.as_str().map(str::to_owned);
         self.typed(key, "a list of texts", |entry| entry.value.as_array()?.iter().map(text).collect())
+    }
+
+    /// The value of a [`Kind::Amounts`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`Settings::integer`].
+    pub fn amounts(&self, key: &str) -> Result<Vec<Amount>, SettingsError> {
+        let amount = |item: &serde_json::Value| item.as_str()?.parse().ok();
+        self.typed(key, "amounts", |entry| entry.value.as_array()?.iter().map(amount).collect())
     }
 
     /// The value of a [`Kind::Duration`].

@@ -1,6 +1,7 @@
 //! The daemon's answers as people read them. Each function takes the JSON and gives the whole text.
 
 pub(crate) mod bindings;
+pub(crate) mod costs;
 pub(crate) mod media;
 pub(crate) mod models;
 pub(crate) mod offers;

@@ -23,6 +23,7 @@ struct Status {
     journal_waiting: usize,
     plugins: Plugins,
     sources: Vec<Source>,
+    cost: Cost,
     problems: Vec<Logged>,
 }
 
@@ -48,6 +49,13 @@ struct Agent {
     queued: usize,
     turns: u64,
     usage: Usage,
+}
+
+#[derive(Deserialize)]
+struct Cost {
+    input: u64,
+    output: u64,
+    cost: std::collections::BTreeMap<String, String>,
 }
 
 #[derive(Deserialize)]
@@ -107,10 +115,13 @@ pub(crate) fn show(answer: &str, zone: &TimeZone) -> Result<String, Failure> {
     if status.journal_waiting > 0 {
         lines.push(("journal", format!("pieces of work that wait for it: {}", status.journal_waiting)));
     }
+    let Cost { input, output, cost } = &status.cost;
+    let sums = if cost.is_empty() { String::new() } else { format!("{}; ", super::costs::money(cost)) };
+    lines.push(("today", format!("{sums}{input} tokens in, {output} out, without what is free")));
     // While the agent is stopped there are no plugins, and nobody asks a source.
     if status.agent.state != "stopped" {
         let Usage { input, output } = status.agent.usage;
-        lines.push(("tokens", format!("{input} in, {output} out since the agent's start; there is no budget")));
+        lines.push(("tokens", format!("{input} in, {output} out since the agent's start")));
         lines.extend(plugins(status.plugins));
         lines.extend(sources(&status.sources));
     }

@@ -367,7 +367,8 @@ async fn the_daemon_says_how_it_is() {
     insta::assert_snapshot!(stable.join("\n").replace(&house.home.path().display().to_string(), "HOME").replace(free, "..."), @r"
     home     HOME, ...
     agent    running; turns since its start: 0; inputs that wait: 0
-    tokens   1200 in, 80 out since the agent's start; there is no budget
+    today    0 tokens in, 0 out, without what is free
+    tokens   1200 in, 80 out since the agent's start
     plugins  1 live
              qq is failed: it trapped five times in ten minutes
              calls that wait for calc: 3

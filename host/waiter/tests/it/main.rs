@@ -10,6 +10,7 @@
 
 mod chat;
 mod commands;
+mod costs;
 #[path = "../../../gateway/tests/it/fakes.rs"]
 mod fakes;
 #[path = "../../../gateway/tests/it/house.rs"]

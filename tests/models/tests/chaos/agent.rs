@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use homeagent_agent::{Agent, Parts};
 use homeagent_journal::Journal;
+use homeagent_media::Store;
 use homeagent_model_tests::Home;
 use homeagent_settings::Bindings;
 use homeagent_test_vendors::{Fault, Format, Vendor};
@@ -38,12 +39,20 @@ impl Mind {
         });
         let bindings = Bindings::open(&home.database).expect("the bindings open");
         bindings.bind("cli", "me", "owner").expect("bound");
+        let media = Store::open(homeagent_media::Parts {
+            home: home.folder.path().to_path_buf(),
+            settings: home.settings.clone(),
+            network: None,
+            clock: Arc::new(homeagent_types::now),
+        })
+        .expect("the store opens");
         let agent = Agent::start(Parts {
             journal: Journal::open(&home.database).expect("the journal opens"),
             settings: home.settings.clone(),
             bindings,
             plugins: Arc::clone(&plugins) as Arc<dyn Plugins>,
             models: Arc::clone(&home.providers) as Arc<dyn Models>,
+            media,
             home: home.folder.path().to_path_buf(),
         });
         Mind { agent: agent.await.expect("the agent starts"), plugins, looks }
