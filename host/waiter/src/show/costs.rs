@@ -70,9 +70,10 @@ pub(crate) fn report(answer: &str) -> Result<String, Failure> {
         (None, Some(until)) => format!(" until {until}"),
         (Some(since), Some(until)) => format!(" from {since} to {until}"),
     };
-    let mut text = table.or(&format!("no model was asked{}", plain_line(&span)));
+    let mut text = table.or(&plain_line(&format!("no model was asked{span}")));
     if !lines.is_empty() {
-        text.push_str(&format!("days of {}{}\n", plain_line(&time_zone), plain_line(&span)));
+        text.push_str(&plain_line(&format!("days of {time_zone}{span}")));
+        text.push('\n');
     }
     if total.estimated > 0 {
         text.push_str(&format!("calls whose tokens are estimated: {}\n", total.estimated));
