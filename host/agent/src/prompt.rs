@@ -176,7 +176,10 @@ pub(crate) fn mention(text: &mut String, media: &[Media]) {
             (None, Some(reason)) => format!(", not kept: {}", clean(reason, LONGEST_REASON)),
             (None, None) => String::new(),
         };
-        text.push_str(&format!("\n[attached: {mime} {name}{place}]"));
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(&format!("[attached: {mime} {name}{place}]"));
     }
     if media.len() > MOST_MENTIONED {
         text.push_str(&format!("\n[attached: {} more]", media.len() - MOST_MENTIONED));

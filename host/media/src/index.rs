@@ -16,6 +16,8 @@ pub(crate) struct Entry {
     pub(crate) used_at: Timestamp,
     /// How many hold it.
     pub(crate) holders: usize,
+    /// Tells it from one of the same address that was removed before.
+    number: u64,
 }
 
 #[derive(Default)]
@@ -23,6 +25,8 @@ struct Entries {
     kept: HashMap<Address, Entry>,
     /// The bytes of all together.
     total: u64,
+    /// How many have come so far.
+    come: u64,
 }
 
 /// All that is kept. Its lock is held for a look, never while the disk works.
@@ -33,6 +37,7 @@ pub(crate) struct Index(Arc<Mutex<Entries>>);
 pub struct Hold {
     index: Index,
     address: Address,
+    number: u64,
 }
 
 impl Hold {
@@ -51,9 +56,10 @@ impl fmt::Debug for Hold {
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        if let Some(entry) = self.index.entries().kept.get_mut(&self.address) {
-            // One that was removed and has come again counts those anew who hold it.
-            entry.holders = entry.holders.saturating_sub(1);
+        let mut entries = self.index.entries();
+        // One that was removed and has come again is another: this holds nothing of it.
+        if let Some(entry) = entries.kept.get_mut(&self.address).filter(|entry| entry.number == self.number) {
+            entry.holders -= 1;
         }
     }
 }
@@ -81,15 +87,15 @@ impl Index {
         }
     }
 
-    /// Notes one that is there.
+    /// Notes one that is there. Those who hold it already go on.
     pub(crate) fn insert(&self, address: Address, bytes: u64, used_at: Timestamp) {
         let mut entries = self.entries();
-        let before = entries.kept.insert(address, Entry { bytes, used_at, holders: 0 });
-        let holders = before.map_or(0, |entry| entry.holders);
-        if let Some(entry) = entries.kept.get_mut(&address) {
-            entry.holders = holders;
-        }
-        entries.total = entries.total - before.map_or(0, |entry| entry.bytes) + bytes;
+        entries.come += 1;
+        let number = entries.come;
+        let entry = entries.kept.entry(address).or_insert(Entry { bytes: 0, used_at, holders: 0, number });
+        let before = std::mem::replace(&mut entry.bytes, bytes);
+        entry.used_at = used_at;
+        entries.total = entries.total - before + bytes;
     }
 
     /// Notes that it was used, and holds it.
@@ -98,7 +104,9 @@ impl Index {
         let entry = entries.kept.get_mut(&address)?;
         entry.used_at = entry.used_at.max(now);
         entry.holders += 1;
-        Some(Hold { index: self.clone(), address })
+        let number = entry.number;
+        drop(entries);
+        Some(Hold { index: self.clone(), address, number })
     }
 
     pub(crate) fn remove(&self, address: &Address) -> bool {

@@ -59,6 +59,8 @@ async fn run(steps: Vec<Step>) {
     home.settings.set("core.media.total_mib", ROOM).expect("it is allowed");
     let mut last: HashMap<u8, (Address, usize)> = HashMap::new();
     let mut held: HashMap<u8, (Hold, usize)> = HashMap::new();
+    // Holds of what was removed: they hold nothing, also when the same comes again.
+    let mut void: Vec<Hold> = Vec::new();
     for step in steps {
         match step {
             Step::Put { name, kib, hold } => {
@@ -86,17 +88,22 @@ async fn run(steps: Vec<Step>) {
                     assert_eq!(medium.bytes, bytes(name, *kib));
                 }
             }
-            Step::LetGo(name) => drop(held.remove(&name)),
+            Step::LetGo(name) => {
+                held.remove(&name);
+                void.clear();
+            }
             Step::Remove(name) => {
                 if let Some((address, _)) = last.get(&name) {
                     home.store.remove(*address).await.expect("it is removed");
-                    held.retain(|_, (hold, _)| hold.address() != *address);
+                    let gone = held.extract_if(|_, (hold, _)| hold.address() == *address);
+                    void.extend(gone.map(|(_, (hold, _))| hold));
                 }
             }
             Step::Pass(time) => home.pass(time),
             Step::Restart => {
                 // Nothing holds anything over a restart.
                 held.clear();
+                void.clear();
                 home.reopen();
             }
         }
