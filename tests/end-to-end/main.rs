@@ -1,6 +1,7 @@
 //! The whole daemon from outside: the real `homed` in a fresh home, a vendor that speaks the real protocol over a real
 //! socket, and the clients people use.
 
+mod adapters;
 mod agent_life;
 mod bad_input;
 mod channels;

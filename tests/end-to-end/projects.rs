@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tokio::process::Command;
 
+use crate::adapters;
 use crate::daemon::{self, Daemon, Home};
 
 /// Makes a project in the folder of plugins of a fresh data folder.
@@ -49,6 +50,15 @@ async fn a_project_in_rust_is_a_plugin_when_it_is_built() {
     std::fs::copy("../../Cargo.lock", folder.join("Cargo.lock")).expect("the workspace has a lock");
     build(&folder).await;
     greets(&home).await;
+}
+
+#[tokio::test]
+async fn a_project_for_an_adapter_in_rust_speaks_chat_completions_when_it_is_built() {
+    let home = adapters::project("rust").await;
+    let folder = home.path().join("plugins/my-vendor");
+    std::fs::copy("../../Cargo.lock", folder.join("Cargo.lock")).expect("the workspace has a lock");
+    build(&folder).await;
+    adapters::speaks_chat_completions(&home).await;
 }
 
 async fn build(folder: &Path) {

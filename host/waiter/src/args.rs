@@ -304,13 +304,16 @@ pub struct NamedTimer {
 pub enum Plugin {
     /// List all plugins, and what lies in the folder of packages
     List,
-    /// Make a project for a plugin of your own, in a folder of its name
+    /// Make a project for a plugin or an adapter of your own, in a folder of its name
     New {
         /// What to call the plugin
         name: String,
         /// The language to write it in
         #[arg(long, value_enum)]
         lang: Language,
+        /// Make an adapter for a vendor of models instead; in rust, lua or js
+        #[arg(long)]
+        adapter: bool,
         /// The source tree of HomeAgent [default: the one around this folder or this program]
         #[arg(long, value_name = "DIR")]
         source: Option<PathBuf>,

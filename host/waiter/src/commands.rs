@@ -16,6 +16,7 @@ use crate::args::{
 use crate::client::{Client, part, read};
 use crate::failure::Failure;
 use crate::plain::{plain, plain_json};
+use crate::templates::Project;
 use crate::{chat, complain, file, media, pack, price, print, show, signing, stdin, templates};
 
 pub(crate) const FAILED: u8 = 1;
@@ -231,7 +232,10 @@ impl Desk {
                 let wait = wait.map_or_else(String::new, |seconds| format!("&wait={seconds}"));
                 format!("{}/reload?force={force}{wait}", part(&name))
             }
-            Plugin::New { name, lang, source } => return self.new_plugin(&name, lang, source.as_deref()),
+            Plugin::New { name, lang, adapter, source } => {
+                let project = if adapter { Project::Adapter } else { Project::Plugin };
+                return self.new_plugin(&name, project, lang, source.as_deref());
+            }
             Plugin::Pack { folder, output, sign, key } => {
                 let key = if sign { Some(signing::load(&signing::file(key)?)?) } else { None };
                 return self.pack_plugin(&folder, output, key.as_ref());
@@ -252,12 +256,18 @@ impl Desk {
     }
 
     /// Needs no daemon.
-    fn new_plugin(&self, name: &str, language: Language, source: Option<&Path>) -> Result<u8, Failure> {
-        let folder = templates::create(Path::new("."), name, language, source)?;
+    fn new_plugin(
+        &self,
+        name: &str,
+        project: Project,
+        language: Language,
+        source: Option<&Path>,
+    ) -> Result<u8, Failure> {
+        let folder = templates::create(Path::new("."), name, project, language, source)?;
         let said = json!({ "folder": folder, "build": language.command() });
         self.answer(&said.to_string(), |_| {
             let build = language.command().map_or_else(String::new, |command| format!("; build it there: {command}"));
-            Ok(format!("{name} is a plugin in the folder {name}{build}\n"))
+            Ok(format!("{name} is {} in the folder {name}{build}\n", project.words()))
         })
     }
 

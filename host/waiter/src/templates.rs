@@ -1,4 +1,4 @@
-//! `waiter plugin new`: a project for a plugin, from templates that are part of this program.
+//! `waiter plugin new`: a project for a plugin or an adapter, from templates that are part of this program.
 
 use std::fs;
 use std::io;
@@ -70,15 +70,61 @@ const C: &[File] = &[
     (".gitignore", text!("c/gitignore")),
 ];
 
-impl Language {
-    fn files(self) -> &'static [File] {
+const ADAPTER_RUST: &[File] = &[
+    ("plugin.toml", text!("adapter-rust/plugin.toml")),
+    ("Cargo.toml", text!("adapter-rust/Cargo.toml.template")),
+    ("rust-toolchain.toml", include_str!("../../../rust-toolchain.toml")),
+    ("src/lib.rs", text!("adapter-rust/src/lib.rs")),
+    ("build.sh", text!("rust/build.sh")),
+    ("README.md", text!("adapter-rust/README.md")),
+    (".gitignore", text!("rust/gitignore")),
+];
+
+const ADAPTER_LUA: &[File] = &[
+    ("plugin.toml", text!("adapter-lua/plugin.toml")),
+    ("main.lua", text!("adapter-lua/main.lua")),
+    ("README.md", text!("adapter-lua/README.md")),
+];
+
+const ADAPTER_JS: &[File] = &[
+    ("plugin.toml", text!("adapter-js/plugin.toml")),
+    ("main.js", text!("adapter-js/main.js")),
+    ("README.md", text!("adapter-js/README.md")),
+];
+
+/// What a project is to become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Project {
+    /// A plugin with a tool.
+    Plugin,
+    /// An LLM adapter.
+    Adapter,
+}
+
+impl Project {
+    /// What it is called in a sentence.
+    pub(crate) fn words(self) -> &'static str {
         match self {
-            Language::Rust => RUST,
-            Language::Lua => LUA,
-            Language::Js => JS,
-            Language::Python => PYTHON,
-            Language::C => C,
+            Project::Plugin => "a plugin",
+            Project::Adapter => "an adapter",
         }
+    }
+}
+
+impl Language {
+    /// The template; there is one for plugins in every language, and for adapters in some.
+    fn files(self, project: Project) -> Option<&'static [File]> {
+        Some(match (project, self) {
+            (Project::Plugin, Language::Rust) => RUST,
+            (Project::Plugin, Language::Lua) => LUA,
+            (Project::Plugin, Language::Js) => JS,
+            (Project::Plugin, Language::Python) => PYTHON,
+            (Project::Plugin, Language::C) => C,
+            (Project::Adapter, Language::Rust) => ADAPTER_RUST,
+            (Project::Adapter, Language::Lua) => ADAPTER_LUA,
+            (Project::Adapter, Language::Js) => ADAPTER_JS,
+            (Project::Adapter, Language::Python | Language::C) => return None,
+        })
     }
 
     /// The folder of the source tree that projects in this language refer to.
@@ -100,14 +146,25 @@ impl Language {
 
 /// Makes the project in the folder `name` below `parent`. `source` is the source tree of HomeAgent, where it is not found
 /// above `parent` or above this program.
-pub(crate) fn create(parent: &Path, name: &str, language: Language, source: Option<&Path>) -> Result<PathBuf, Failure> {
+pub(crate) fn create(
+    parent: &Path,
+    name: &str,
+    project: Project,
+    language: Language,
+    source: Option<&Path>,
+) -> Result<PathBuf, Failure> {
     check_name(name)?;
+    let files = language.files(project).ok_or_else(|| {
+        Failure::Usage(
+            "there are templates for adapters in rust, lua and js; choose one of them with --lang".to_owned(),
+        )
+    })?;
     let sdk = language.sdk().map(|folder| find_sdk(parent, folder, source)).transpose()?.unwrap_or_default();
     let folder = parent.join(name);
     let failed = |path: &Path, error: io::Error| Failure::Failed(format!("{} can't be made: {error}", path.display()));
     // Not `create_dir_all`: what is there already stays as it is.
     fs::create_dir(&folder).map_err(|error| failed(&folder, error))?;
-    for (file, text) in language.files() {
+    for (file, text) in files {
         let path = folder.join(file);
         let text = text.replace("NAME", name).replace("LIBRARY", &name.replace('-', "_")).replace("SDK", &sdk);
         let inside = path.parent().unwrap_or(&folder);
@@ -154,7 +211,7 @@ mod tests {
     fn what_is_there_is_never_written_over() {
         let parent = tempfile::tempdir().expect("a folder");
         fs::create_dir(parent.path().join("mine")).expect("a folder");
-        let refused = create(parent.path(), "mine", Language::Lua, None).expect_err("it is there");
+        let refused = create(parent.path(), "mine", Project::Plugin, Language::Lua, None).expect_err("it is there");
         assert!(refused.to_string().contains("mine"), "{refused}");
         assert!(fs::read_dir(parent.path().join("mine")).expect("a folder").next().is_none());
     }
@@ -163,7 +220,7 @@ mod tests {
     fn names_that_no_plugin_can_have_are_refused() {
         let parent = tempfile::tempdir().expect("a folder");
         for name in ["", "Mine", "../mine", "1st", "a b", &"x".repeat(40)] {
-            create(parent.path(), name, Language::Lua, None).expect_err("it can't be a name");
+            create(parent.path(), name, Project::Plugin, Language::Lua, None).expect_err("it can't be a name");
         }
         assert!(fs::read_dir(parent.path()).expect("a folder").next().is_none());
     }
@@ -172,14 +229,26 @@ mod tests {
     fn a_project_says_its_name_everywhere_and_nothing_else() {
         let parent = tempfile::tempdir().expect("a folder");
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        for language in Language::value_variants() {
-            let name = format!("my-{language:?}").to_lowercase();
-            let folder = create(parent.path(), &name, *language, Some(&source)).expect("a project");
-            for (file, _) in language.files() {
+        let projects = [Project::Plugin, Project::Adapter].into_iter();
+        let all =
+            projects.flat_map(|project| Language::value_variants().iter().map(move |language| (project, *language)));
+        for (project, language) in all {
+            let Some(files) = language.files(project) else { continue };
+            let name = format!("my-{project:?}-{language:?}").to_lowercase();
+            let folder = create(parent.path(), &name, project, language, Some(&source)).expect("a project");
+            for (file, _) in files {
                 let text = fs::read_to_string(folder.join(file)).expect("the file is there");
-                assert!(!["NAME", "LIBRARY", "\"SDK\""].iter().any(|word| text.contains(word)), "{file}: {text}");
+                assert!(!["NAME", "LIBRARY", "\"SDK"].iter().any(|word| text.contains(word)), "{file}: {text}");
             }
             assert!(fs::read_to_string(folder.join("plugin.toml")).expect("a manifest").contains(&name));
         }
+    }
+
+    #[test]
+    fn a_language_without_a_template_for_adapters_is_refused_with_those_that_have_one() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let refused = create(parent.path(), "mine", Project::Adapter, Language::C, None).expect_err("there is none");
+        assert!(refused.to_string().contains("lua"), "{refused}");
+        assert!(fs::read_dir(parent.path()).expect("a folder").next().is_none());
     }
 }
