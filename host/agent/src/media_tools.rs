@@ -29,7 +29,7 @@ const RULES: &str = "You are the eyes and ears of another model that can't take 
 pub(crate) fn look() -> ToolDefinition {
     let description = "Shows you an attachment of an earlier message again, as it was. Its address stands behind \
         `media:` where it is mentioned.";
-    definition(LOOK, description, json!({ "address": address() }), &["address"])
+    definition(LOOK, description, &json!({ "address": address() }), &["address"])
 }
 
 /// The definition of the tool that has something described.
@@ -39,14 +39,14 @@ pub(crate) fn describe() -> ToolDefinition {
     let question = json!({ "type": "string", "description": "What you want to know of it", "minLength": 1 });
     let properties = json!({ "address": address(), "question": question });
     let timeout_ms = u32::try_from(PATIENCE.as_millis()).ok();
-    ToolDefinition { timeout_ms, ..definition(DESCRIBE, description, properties, &["address", "question"]) }
+    ToolDefinition { timeout_ms, ..definition(DESCRIBE, description, &properties, &["address", "question"]) }
 }
 
 fn address() -> Value {
     json!({ "type": "string", "description": "Such as 2cf24dba5fb0a30e, with or without media: before it" })
 }
 
-fn definition(name: &str, description: &str, properties: Value, required: &[&str]) -> ToolDefinition {
+fn definition(name: &str, description: &str, properties: &Value, required: &[&str]) -> ToolDefinition {
     ToolDefinition {
         name: name.to_owned(),
         description: description.to_owned(),

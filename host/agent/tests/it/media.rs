@@ -204,7 +204,7 @@ async fn a_channel_without_pictures_gets_a_link_where_there_is_one_and_words_whe
         let line = output.text.lines().nth(1).unwrap();
         match address {
             None => {
-                assert_eq!(line, format!("[a cat can't be shown here; at home, `waiter media get {digits}` saves it]"))
+                assert_eq!(line, format!("[a cat can't be shown here; at home, `waiter media get {digits}` saves it]"));
             }
             Some(_) => {
                 let link = format!("a cat: http://127.0.0.1:8686/media/{}?until=", Address::of(PNG));

@@ -176,13 +176,12 @@ impl Ledger {
     }
 
     /// Puts what a call really took in the place of what was set aside. Never waits.
-    pub fn settle(&self, reserved: Reserved, state: CallState, failure: &str, counted: bool, charge: Charge) {
+    pub fn settle(&self, mut reserved: Reserved, state: CallState, failure: &str, counted: bool, charge: Charge) {
         let mut sums = self.sums();
         sums.take(&reserved);
-        let Reserved { id, .. } = reserved;
-        let settled = Reserved { charge, ..reserved };
-        sums.add(&settled);
-        let Reserved { charge, .. } = settled;
+        reserved.charge = charge;
+        sums.add(&reserved);
+        let Reserved { id, charge, .. } = reserved;
         self.shared.writer.send(Job::Settle { id, state, failure: failure.to_owned(), counted, charge });
     }
 

@@ -10,8 +10,8 @@ fn price(change: serde_json::Value) -> PriceRecord {
         "rates": { "input": "2", "cached": "0.04", "output": "8" },
         "bands": [{ "since": "18:00", "until": "09:00", "rates": { "input": "1", "output": "4" } }],
     });
-    let (whole_fields, changes) = (whole.as_object_mut().expect("an object"), change.as_object().expect("an object"));
-    whole_fields.extend(changes.clone());
+    let serde_json::Value::Object(change) = change else { panic!("an object") };
+    whole.as_object_mut().expect("an object").extend(change);
     serde_json::from_value(whole).expect("a price")
 }
 
