@@ -39,7 +39,7 @@ local pack, unpack = table.pack, table.unpack
 
 local function wait(name, argument)
   local _, is_main = running()
-  if is_main then error("what waits for the host can't be called while the script is loaded", 3) end
+  if is_main then homeagent.raise("other", "what waits for the host can't be called while the script is loaded") end
   return answer(yield(WAIT, name, argument))
 end
 

@@ -89,7 +89,9 @@ fn event() -> StreamEvent {
 fn adapters(criterion: &mut Criterion) {
     let executor = tokio::runtime::Runtime::new().expect("an executor");
     for language in ["rust", "lua", "js"] {
+        let within = executor.enter();
         let house = house::with_shared_cache(interpreters());
+        drop(within);
         match language {
             "rust" => drop(house.install("adapter-rust", "lantern")),
             "js" => {

@@ -13,7 +13,7 @@ use homeagent_sdk::adapter::{
 };
 use homeagent_sdk::script::{self, Interpreter};
 use homeagent_sdk::{Error, State};
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 
 use crate::errors;
 use crate::reader::Answer;
@@ -35,8 +35,8 @@ static ANSWER: State<Answer> = State::new(Answer::default);
 
 /// What a function of the script returned; nothing, where the script has no such function.
 fn called<I: Interpreter>(script: &I, function: &'static str, argument: Value) -> Result<Option<Value>, Error> {
-    let call = json!({ "function": function, "argument": argument });
-    let mut answer = script::call_at_once(script, "adapter", call)?;
+    let call = Map::from_iter([("function".to_owned(), function.into()), ("argument".to_owned(), argument)]);
+    let mut answer = script::call_at_once(script, "adapter", call.into())?;
     if answer.get("missing").is_some() {
         return Ok(None);
     }
