@@ -189,7 +189,9 @@ impl From<SourceError> for Problem {
     fn from(error: SourceError) -> Self {
         match &error {
             SourceError::Unknown { .. } => Self::not_found(error.to_string()),
-            SourceError::BadField { .. } | SourceError::Reserved { .. } => Self::invalid(error.to_string()),
+            SourceError::BadField { .. } | SourceError::BadOption { .. } | SourceError::Reserved { .. } => {
+                Self::invalid(error.to_string())
+            }
             SourceError::Database(inner) => database_problem(inner),
             _ => Self::internal(error.to_string()),
         }

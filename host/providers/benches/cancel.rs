@@ -79,7 +79,8 @@ async fn given_up(providers: &Providers, listener: &TcpListener) -> Duration {
         let request = LineRequest { line: SourceLine::Main, prompt: &prompt, cause: &cause };
         tokio::select! {
             _ = providers.complete(request, &first) => panic!("it never ends"),
-            () = first.0.notified() => Instant::now(),
+            // Before the call is dropped.
+            moment = async { first.0.notified().await; Instant::now() } => moment,
         }
     };
     let ((), given_up) = tokio::join!(vendor, call);

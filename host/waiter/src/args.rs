@@ -68,6 +68,7 @@ pub enum Command {
         command: Option<Plugin>,
     },
     /// Look after the sources: the models that answer
+    #[command(alias = "sources")]
     Source {
         /// What to do [default: list]
         #[command(subcommand)]
@@ -299,6 +300,16 @@ pub enum Source {
         /// The source
         name: String,
     },
+    /// Change a source, from the next call of the model on
+    Set {
+        /// The source
+        name: String,
+        /// What is to be another: model=M, line=L, enabled=yes|no, temperature=T, max_tokens=N, thinking=on|off,
+        /// stream=on|off, concurrent=N, per_minute=N, batch=N, dimensions=N, and option.NAME=VALUE for what its
+        /// adapter reads; nothing after the = takes an option away
+        #[arg(value_name = "WHAT=VALUE", required = true, value_parser = pair)]
+        changes: Vec<(String, String)>,
+    },
     /// Ask a source for a word
     Test {
         /// The source
@@ -474,7 +485,7 @@ pub enum Runs {
 fn pair(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
-        _ => Err("an option is KEY=VALUE".to_owned()),
+        _ => Err("it has to be KEY=VALUE".to_owned()),
     }
 }
 

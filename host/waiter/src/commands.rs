@@ -276,7 +276,7 @@ impl Desk {
                 let found = if none { self.client.get("sources/offers").await.ok() } else { None };
                 self.answer(&answer, |answer| {
                     let hint = found.as_deref().map(show::offers::hint).transpose()?;
-                    Ok(show::sources::list(answer)? + &hint.unwrap_or_default())
+                    Ok(show::sources::list(answer, &TimeZone::system())? + &hint.unwrap_or_default())
                 })
             }
             Source::Offers => {
@@ -303,6 +303,11 @@ impl Desk {
                 let path = format!("{}/use", path(&name));
                 let answer = self.client.post(&path, "").await?;
                 self.answer(&answer, |answer| show::sources::one(answer, "is tried first"))
+            }
+            Source::Set { name, changes } => {
+                let body = source_change(&changes)?.to_string();
+                let answer = self.client.raw(Method::PATCH, &path(&name), body).await?;
+                self.answer(&answer, |answer| show::sources::one(answer, "is changed"))
             }
             Source::Test { name } => {
                 let path = format!("{}/test", path(&name));
@@ -495,6 +500,40 @@ impl Desk {
             }
         }
     }
+}
+
+/// Options of sources that the daemon itself reads.
+const HOST_OPTIONS: [&str; 8] =
+    ["temperature", "max_tokens", "thinking", "stream", "concurrent", "per_minute", "batch", "dimensions"];
+
+/// What is to be another of a source, as the API takes it.
+fn source_change(changes: &[(String, String)]) -> Result<Value, Failure> {
+    let mut body = json!({ "options": {} });
+    for (what, value) in changes {
+        let option =
+            what.strip_prefix("option.").or_else(|| HOST_OPTIONS.contains(&what.as_str()).then_some(what.as_str()));
+        match (what.as_str(), option) {
+            (_, Some(option)) => {
+                body["options"][option] = if value.is_empty() { Value::Null } else { json!(value) };
+            }
+            ("model" | "line", None) => body[what] = json!(value),
+            ("enabled", None) => {
+                body[what] = match value.as_str() {
+                    "yes" | "on" | "true" => json!(true),
+                    "no" | "off" | "false" => json!(false),
+                    _ => return Err(Failure::Usage("enabled is yes or no".to_owned())),
+                };
+            }
+            _ => {
+                let known = HOST_OPTIONS.join(", ");
+                return Err(Failure::Usage(format!(
+                    "\"{what}\" can't be set; there are model, line, enabled, {known}, and option.NAME for what the \
+                     adapter reads"
+                )));
+            }
+        }
+    }
+    Ok(body)
 }
 
 fn new_source(new: &NewSource, key: Option<&str>) -> Value {

@@ -88,7 +88,7 @@ fn operations() -> Vec<UtoipaMethodRouter<Shared>> {
         routes!(sources::list),
         routes!(offers::list),
         routes!(offers::accept),
-        routes!(sources::add, sources::remove),
+        routes!(sources::add, sources::remove, sources::change),
         routes!(sources::use_first),
         routes!(sources::test),
         routes!(adapters::try_recording),

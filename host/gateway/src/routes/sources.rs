@@ -8,7 +8,7 @@ use axum::extract::State;
 use axum::http::Uri;
 use homeagent_providers::SourceState;
 use homeagent_providers::discovery::ADOPT;
-use homeagent_settings::{Secret, SourceError, SourceLine, SourceRecord, Sources};
+use homeagent_settings::{Secret, SourceChange, SourceError, SourceLine, SourceRecord, Sources};
 use homeagent_types::model::{AdapterDescriptor, Usage};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -207,6 +207,34 @@ pub(crate) async fn remove(State(core): State<Shared>, Named(name): Named<String
     })
     .await?;
     Ok(removed)
+}
+
+/// Changes a source.
+///
+/// What is not said stays as it is; an option that is `null` is taken away. It counts from the next call of the model on,
+/// also in a turn that runs.
+#[utoipa::path(
+    patch,
+    path = "/sources/{name}",
+    operation_id = "changeSource",
+    tag = "sources",
+    params(("name" = String, Path, description = "The source", example = "main")),
+    request_body(content = SourceChange),
+    responses(
+        (status = OK, body = Source, description = "The source"),
+        Invalid,
+        NotFound,
+        DiskFailures,
+    )
+)]
+pub(crate) async fn change(
+    State(core): State<Shared>,
+    Named(name): Named<String>,
+    Document(change): Document<SourceChange>,
+) -> Result<Json<Source>, Problem> {
+    let (sources, of) = (core.parts.sources.clone(), name.clone());
+    on_disk(move || sources.edit(&of, &change)).await?;
+    find(&core, &name)
 }
 
 /// Puts a source to the front of its line and switches it on.

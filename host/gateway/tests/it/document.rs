@@ -11,7 +11,7 @@ use crate::house::{Answer, House};
 /// The one operation that does not stand below `/api/v1`.
 const METRICS: &str = "/metrics";
 
-const METHODS: [&str; 4] = ["get", "put", "post", "delete"];
+const METHODS: [&str; 5] = ["get", "put", "post", "delete", "patch"];
 
 struct Document(Value);
 
@@ -216,6 +216,9 @@ fn requests(run: &str) -> Vec<Asked> {
         (delete.clone(), "/settings/{key}", key("core.agent.rounds"), "", 200),
         (put.clone(), "/sources/{name}", name("main"), r#"{"adapter":"parrot","key":"k"}"#, 200),
         (put, "/sources/{name}", name("main"), r#"{"adapter":"none"}"#, 422),
+        (Method::PATCH, "/sources/{name}", name("main"), r#"{"model":"m"}"#, 200),
+        (Method::PATCH, "/sources/{name}", name("none"), "{}", 404),
+        (Method::PATCH, "/sources/{name}", name("main"), r#"{"model":"a b"}"#, 422),
         (get.clone(), "/sources", none(), "", 200),
         (post.clone(), "/sources/{name}/use", name("main"), "", 200),
         (post.clone(), "/sources/{name}/test", name("main"), "", 200),

@@ -117,6 +117,16 @@ async fn sources_keep_their_keys_to_themselves() {
     assert_eq!(house.secrets.names(), ["source.main.key"]);
     assert_eq!(house.secrets.get("source.main.key").unwrap().unwrap().expose(), "sk-1234567890");
 
+    // A change keeps what it does not speak of.
+    let change = r#"{"model":"m3","options":{"temperature":"0.1","a":null}}"#;
+    let changed = house.local(Method::PATCH, path, change).await.ok();
+    assert_eq!((&changed["model"], &changed["key"]), (&json!("m3"), &json!("set")));
+    assert_eq!(changed["options"], json!({"temperature": "0.1"}));
+    house.local(Method::PATCH, path, r#"{"options":{"concurrent":"many"}}"#).await.problem(422);
+    house.local(Method::PATCH, path, r#"{"base_url":"https://elsewhere.example"}"#).await.problem(422);
+    house.local(Method::PATCH, "/api/v1/sources/none", "{}").await.problem(404);
+    assert_eq!(house.local(Method::GET, "/api/v1/sources", "").await.ok()[0]["model"], "m3");
+
     let spare = house.local(Method::PUT, "/api/v1/sources/spare", r#"{"adapter":"parrot"}"#).await.ok();
     assert_eq!((&spare["model"], &spare["key"]), (&json!("parrot-1"), &json!("not set")));
     house.local(Method::POST, "/api/v1/sources/spare/use", "").await.ok();

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use jiff::tz::TimeZone;
 use serde::Deserialize;
 
-use super::span;
+use super::{moment, span};
 use crate::client::read;
 use crate::failure::Failure;
 use crate::plain::{plain, plain_line};
@@ -31,6 +32,10 @@ struct Source {
 pub(super) struct Standing {
     standing: String,
     reason: Option<String>,
+    #[serde(default)]
+    since: Option<i64>,
+    #[serde(default)]
+    again_at: Option<i64>,
     again_in_ms: Option<u64>,
 }
 
@@ -46,10 +51,25 @@ impl Standing {
         let reason = self.reason.as_ref().map(|reason| format!(": {reason}"));
         format!("{}{}{}", self.word(), again.unwrap_or_default(), reason.unwrap_or_default())
     }
+
+    /// What it failed with, since when it stands so, and until when; nothing where it did not fail.
+    fn story(&self, zone: &TimeZone) -> Option<String> {
+        let reason = self.reason.as_ref()?;
+        let clock = |at: Option<i64>| at.map(|at| moment(at, zone, "%Y-%m-%d %H:%M:%S"));
+        let since = clock(self.since);
+        if self.standing == "ready" {
+            let when = since.map(|since| format!(" at {since}")).unwrap_or_default();
+            return Some(format!("the last request failed{when}: {reason}"));
+        }
+        let since = since.map(|since| format!(" since {since}")).unwrap_or_default();
+        let again = clock(self.again_at).zip(self.again_in_ms);
+        let again = again.map(|(at, again)| format!(", asked again at {at} (in {})", span(again))).unwrap_or_default();
+        Some(format!("{}{since}{again}: {reason}", self.word()))
+    }
 }
 
 /// All sources, in the order in which they are tried.
-pub(crate) fn list(answer: &str) -> Result<String, Failure> {
+pub(crate) fn list(answer: &str, zone: &TimeZone) -> Result<String, Failure> {
     let sources: Vec<Source> = read(answer)?;
     let mut table = Table::new(&["LINE", "NAME", "ADAPTER", "MODEL", "KEY", "STATE", "BASE URL"]);
     for source in &sources {
@@ -62,8 +82,8 @@ pub(crate) fn list(answer: &str) -> Result<String, Failure> {
     }
     let mut text = table.or("no sources; `waiter source add NAME --adapter A --model M --key-env VAR` adds one");
     for source in &sources {
-        if let Some(Standing { reason: Some(reason), .. }) = &source.state {
-            text.push_str(&plain_line(&format!("{}: {reason}", source.name)));
+        if let Some(story) = source.state.as_ref().and_then(|state| state.story(zone)) {
+            text.push_str(&plain_line(&format!("{}: {story}", source.name)));
             text.push('\n');
         }
     }
@@ -114,4 +134,44 @@ pub(crate) fn tested(answer: &str) -> Result<(String, bool), Failure> {
         format!("no answer after {took}: {detail}")
     };
     Ok((format!("{}\n", plain(line.trim_end())), report.ok))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_that_failed_says_why_since_when_and_until_when() {
+        let source = |name: &str, state: serde_json::Value| {
+            serde_json::json!({"name": name, "line": "main", "adapter": "openai", "base_url": "http://x", "model": "m",
+                "enabled": true, "key": "set", "state": state})
+        };
+        let answer = serde_json::json!([
+            source(
+                "a",
+                serde_json::json!({"standing": "unfunded", "reason": "Insufficient Balance",
+                "since": 1_796_000_000_000_i64, "again_at": 1_796_003_600_000_i64, "again_in_ms": 3_540_000})
+            ),
+            source(
+                "b",
+                serde_json::json!({"standing": "ready", "reason": "no such model", "since": 1_796_000_000_000_i64,
+                "again_at": null, "again_in_ms": null})
+            ),
+            source(
+                "c",
+                serde_json::json!({"standing": "ready", "reason": null, "since": null, "again_at": null,
+                "again_in_ms": null})
+            ),
+        ]);
+        let shown = list(&answer.to_string(), &TimeZone::UTC).expect("a list");
+        let stories: Vec<&str> = shown.lines().skip(4).collect();
+        assert_eq!(
+            stories,
+            [
+                "a: unfunded since 2026-11-30 00:53:20, asked again at 2026-11-30 01:53:20 (in 59 min 0 s): Insufficient \
+                 Balance",
+                "b: the last request failed at 2026-11-30 00:53:20: no such model",
+            ]
+        );
+    }
 }

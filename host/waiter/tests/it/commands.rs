@@ -200,6 +200,15 @@ async fn sources_are_looked_after() {
     main  main   vendor   m         set      ready  https://api.vendor.example/v1
     --- exit code 0
     ");
+    let set = ["source", "set", "main", "model=m2", "temperature=0.2", "option.a=", "option.effort=low", "enabled=no"];
+    insta::assert_snapshot!(run(&house, &set).await.shown(&house), @r"
+    main is changed: vendor with m2 at https://api.vendor.example/v1, effort=low, temperature=0.2; its key is set
+    --- exit code 0
+    ");
+    assert_eq!(run(&house, &["source", "list", "--json"]).await.json()[1]["enabled"], false);
+    let bad = run(&house, &["source", "set", "main", "temperature=warm"]).await;
+    assert_eq!((bad.code, bad.stderr.contains("a number from 0 to 2")), (1, true), "{}", bad.stderr);
+    assert_eq!(run(&house, &["source", "set", "main", "colour=red"]).await.code, 2);
     let test = run(&house, &["source", "test", "spare", "--json"]).await;
     assert_eq!((test.json()["ok"].clone(), test.code), (json!(true), 0));
     let add = ["source", "add", "broken", "--adapter", "vendor", "--model", "m", "--base-url", "http://127.0.0.1:1"];
