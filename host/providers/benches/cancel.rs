@@ -98,7 +98,7 @@ fn cancel(criterion: &mut Criterion) {
             runtime.block_on(async {
                 let mut sum = Duration::ZERO;
                 for _ in 0..times {
-                    sum += given_up(&providers, &listener).await;
+                    sum += Box::pin(given_up(&providers, &listener)).await;
                 }
                 sum
             })

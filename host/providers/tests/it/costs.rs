@@ -182,7 +182,7 @@ impl Progress for Shown {
 
 #[tokio::test]
 async fn a_stream_that_nobody_waits_for_any_more_is_settled_by_what_was_sent_and_has_come() {
-    let pieces = vec![text("abc"), text("def")];
+    let pieces = [text("abc"), text("def")];
     let mut vendor = Vendor::start(vec![Reply::Stream { pieces: vec![pieces.concat()], ending: Ending::Silent }]).await;
     let shop = Shop::open();
     shop.add("paid", &vendor.url);

@@ -27,7 +27,8 @@ fn price(change: Value) -> PriceRecord {
     let mut price = json!({
         "model": "m", "valid_from": "2026-01-01", "currency": "USD", "rates": { "input": "10", "output": "40" },
     });
-    price.as_object_mut().expect("an object").extend(change.as_object().expect("an object").clone());
+    let Value::Object(change) = change else { panic!("an object") };
+    price.as_object_mut().expect("an object").extend(change);
     let price: PriceRecord = serde_json::from_value(price).expect("a price");
     price.check().expect("it can be used");
     price
@@ -50,7 +51,8 @@ fn input(own: &[PriceRecord], moment: &str) -> Option<u64> {
 
 fn band(change: Value) -> Value {
     let mut band = json!({ "rates": { "input": "5", "output": "20" } });
-    band.as_object_mut().expect("an object").extend(change.as_object().expect("an object").clone());
+    let Value::Object(change) = change else { panic!("an object") };
+    band.as_object_mut().expect("an object").extend(change);
     json!({ "bands": [band], "time_zone": "UTC" })
 }
 
