@@ -1,5 +1,6 @@
 //! The runtime with real components: what a guest does, and what its caller and the others see of it.
 
+mod adapters;
 mod calls;
 mod connections;
 mod errands;
