@@ -34,9 +34,10 @@ use crate::slot::job::describe_trap;
 /// How long one step of an adapter may take.
 const STEP: Duration = Duration::from_secs(10);
 
-/// The least memory of an adapter's instance, in bytes: it holds the pictures of a prompt several times over, as bytes, in
-/// Base64 and in the request. It is only taken where there are some.
-const LEAST_MEMORY: usize = 256 << 20;
+/// The memory of an adapter's instance whose package does not ask for less, in bytes, where the settings give plugins no
+/// more: it holds the pictures of a prompt several times over, as bytes, in Base64 and in the request. It is only taken
+/// where there are some.
+const ROOM_FOR_PICTURES: usize = 256 << 20;
 
 /// The most that an adapter hands over in one step, in bytes: a request with pictures in it.
 const HANDED_OVER: usize = 40 << 20;
@@ -168,7 +169,10 @@ impl AdapterShelf {
         core: &Arc<SlotCore>,
         package: &PackageInfo,
     ) -> Result<Session, CallError> {
-        let memory = self.services.memory(&package.manifest).max(LEAST_MEMORY);
+        let memory = match package.manifest.limits.memory_mib {
+            Some(_) => self.services.memory(&package.manifest),
+            None => self.services.memory(&package.manifest).max(ROOM_FOR_PICTURES),
+        };
         let live = Liveness::default();
         let processor = Processor::new(&self.engine.lane, self.services.budget(&package.manifest));
         let mut store = instance::store(&self.engine, core, &self.services, memory, &live, &processor);

@@ -35,5 +35,5 @@ fn each_error_is_told_apart() {
         assert!(failure.message.contains(&format!("HTTP {status}")), "{}", failure.message);
     }
     let filtered = DeepSeek::classify_error(response(400, "{\"error\":{\"message\":\"Content Exists Risk\"}}"));
-    assert!(filtered.message.contains("content filter"), "{}", filtered.message);
+    assert_eq!(filtered.class, Class::ContentFilter, "{}", filtered.message);
 }

@@ -19,6 +19,7 @@ mod process;
 mod reload;
 mod requests;
 mod signed;
+mod streams;
 mod swap;
 mod timers;
 mod unix;

@@ -51,8 +51,10 @@ async fn each_vendor_it_plays_answers_and_has_its_tools_called() {
 #[tokio::test]
 async fn it_finds_nothing_wrong_with_what_is_done_about_its_failures() {
     let Some(server) = llmock().await else { return };
-    let stream_fault = |kind: &str| json!({"type": "stream_fault", "kind": kind, "after_chunks": 2});
     for (adapter, base, model) in VENDORS {
+        // Some of the answer is there by then: both of these begin with what is no part of it.
+        let after = if matches!(adapter, "openai-responses" | "anthropic") { 6 } else { 2 };
+        let stream_fault = |kind: &str| json!({"type": "stream_fault", "kind": kind, "after_chunks": after});
         for (behaviour, answered) in [
             (json!({"type": "fail", "status": 500}), true),
             (json!({"type": "fail", "status": 429, "retry_after": 1}), true),
