@@ -107,10 +107,12 @@ impl Turn {
         let verdict = self.stage(Stage::PostAction, StageData::Answer(answer)).await?;
         proceed(verdict.ending)?;
         let text = if let StageData::Answer(left) = verdict.data { left.text } else { text };
-        if !text.is_empty() {
-            self.add(assistant(format!("{text}{UNFINISHED}")), json!({ "unfinished": true }));
+        if text.trim().is_empty() {
+            return Ok(self.last_words(text, false, Some(FinishReason::Length)));
         }
-        Ok(self.last_words(text, false, Some(FinishReason::Length)))
+        let text = format!("{text}{UNFINISHED}");
+        self.add(assistant(text.clone()), json!({ "unfinished": true }));
+        Ok(Answer { text, finish: "length" })
     }
 
     /// Runs the tool that an errand begins with, as if the model had asked for it. Returns the answer where its result is

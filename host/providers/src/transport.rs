@@ -25,6 +25,8 @@ pub struct Timeouts {
     pub first_byte: Duration,
     /// Between two pieces of the answer; a keep-alive is one.
     pub silence: Duration,
+    /// Between two events that say something of the answer; a keep-alive says nothing.
+    pub waiting: Duration,
 }
 
 impl Default for Timeouts {
@@ -33,6 +35,7 @@ impl Default for Timeouts {
             connect: Duration::from_secs(10),
             first_byte: Duration::from_secs(60),
             silence: Duration::from_secs(30),
+            waiting: Duration::from_secs(300),
         }
     }
 }

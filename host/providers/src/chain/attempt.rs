@@ -137,6 +137,8 @@ impl Caller<'_> {
         let mut framer = Framer::new(route.descriptor.framing, EVENT_LIMIT);
         let mut events = Vec::new();
         let mut read = 0;
+        // When the adapter last made something of what came. Keep-alives put off the silence, and not this.
+        let mut heard = Instant::now();
         // Set once, when the answer becomes finished: pieces that keep coming do not put it off.
         let mut last_moment = None;
         loop {
@@ -154,12 +156,20 @@ impl Caller<'_> {
                 return Err(failure(FailureClass::Protocol, format!("the stream went over {WHOLE_STREAM} bytes")));
             }
             framer.push(piece.as_ref(), &mut events).map_err(protocol)?;
+            if heard.elapsed() > self.timeouts.waiting {
+                let seconds = self.timeouts.waiting.as_secs();
+                let message = format!("for {seconds} seconds it said that it is alive, and nothing more");
+                return Err(failure(FailureClass::Timeout, message));
+            }
             if events.is_empty() {
                 continue;
             }
             let batch = std::mem::take(&mut events);
             let ended = batch.iter().any(is_end);
             let deltas = session.step(batch).await.map_err(|error| broken(adapter, &error))?;
+            if !deltas.is_empty() {
+                heard = Instant::now();
+            }
             if !taker.take_all(deltas) {
                 return Ok(());
             }

@@ -81,6 +81,7 @@ pub(super) fn timeouts(settings: &Settings) -> Timeouts {
         connect: set("core.model.connect_seconds", usual.connect),
         first_byte: set("core.model.first_byte_seconds", usual.first_byte),
         silence: set("core.model.silence_seconds", usual.silence),
+        waiting: set("core.model.waiting_seconds", usual.waiting),
     }
 }
 

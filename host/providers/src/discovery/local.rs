@@ -212,7 +212,7 @@ async fn llama_cpp_models(transport: &Transport, url: &str) -> Result<Seen, Stri
 }
 
 async fn get(transport: &Transport, base_url: &str, path: &str) -> Result<(u16, Vec<u8>), String> {
-    let timeouts = Timeouts { connect: STEP, first_byte: STEP, silence: STEP };
+    let timeouts = Timeouts { connect: STEP, first_byte: STEP, silence: STEP, waiting: STEP };
     let endpoint = Endpoint { base_url, placement: &KeyPlacement::None, key: None };
     let request = HttpRequest {
         method: "GET".to_owned(),

@@ -192,7 +192,7 @@ async fn a_stream_that_nobody_waits_for_any_more_is_settled_by_what_was_sent_and
         () = shown.0.notified() => {}
     }
     vendor.gone.recv().await.expect("the connection is given up");
-    let took = prompt() + 2 * homeagent_types::tokens::of_text("abc");
+    let took = prompt() + ["abc", "def"].map(homeagent_types::tokens::of_text).iter().sum::<u64>();
     assert_eq!(shop.spent(), (format!("{took}.00"), 1));
 }
 

@@ -116,6 +116,21 @@ async fn a_test_of_a_source_that_only_pings_comes_to_an_end() {
 }
 
 #[tokio::test]
+async fn a_source_that_only_says_that_it_is_alive_gives_way_to_the_next() {
+    let forever = Reply::Stream { pieces: Vec::new(), ending: Ending::Pinging };
+    let (pinging, healthy) = (Vendor::start(vec![forever]).await, Vendor::start(vec![says("well")]).await);
+    let world = World::new(hasty());
+    world.settings.set("core.model.waiting_seconds", 1).expect("a valid time");
+    world.add("a", &pinging.url);
+    world.add("b", &healthy.url);
+    let completion = world.ask().await.expect("the other answers");
+    assert_eq!((completion.source.as_str(), completion.answer.text.as_str()), ("b", "well"));
+    let state = world.providers.states().into_iter().find(|state| state.name == "a").expect("it is there");
+    let reason = state.reason.expect("it failed");
+    assert!(reason.contains("it said that it is alive, and nothing more"), "{reason}");
+}
+
+#[tokio::test]
 async fn an_unreachable_server_is_named() {
     let world = World::new(hasty());
     // Nobody listens on a port that was free a moment ago.

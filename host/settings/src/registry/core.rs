@@ -81,7 +81,7 @@ fn agent() -> Vec<Declaration> {
             "How much the model calls of one turn may take together, before it is stopped",
         )
         .counted_in("tokens"),
-        integer("core.agent.max_reply_bytes", MIB, size, "The longest text a model may answer with")
+        integer("core.agent.max_reply_bytes", 256 * KIB, size, "The longest text a model may answer with")
             .counted_in("bytes"),
         integer("core.agent.max_reasoning_bytes", MIB, size, "The longest reasoning a model may answer with")
             .counted_in("bytes"),
@@ -147,6 +147,13 @@ fn model() -> Vec<Declaration> {
             30,
             (1, hour),
             "How long a source may be silent inside an answer",
+        ),
+        duration(
+            "core.model.waiting_seconds",
+            Seconds,
+            300,
+            (1, hour),
+            "How long a source may say that it is alive, and nothing of the answer",
         ),
         duration(
             "core.model.wait_seconds",

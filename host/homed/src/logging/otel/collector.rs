@@ -13,8 +13,12 @@ const PATH: &str = "/v1/traces";
 /// How long a request may take, from connecting to the last byte of the answer.
 const WHOLE: Duration = Duration::from_secs(10);
 
-const TIMEOUTS: Timeouts =
-    Timeouts { connect: Duration::from_secs(5), first_byte: Duration::from_secs(10), silence: Duration::from_secs(5) };
+const TIMEOUTS: Timeouts = Timeouts {
+    connect: Duration::from_secs(5),
+    first_byte: Duration::from_secs(10),
+    silence: Duration::from_secs(5),
+    waiting: Duration::from_secs(10),
+};
 
 /// The longest answer that is read, in bytes.
 const LONGEST: usize = 64 * 1024;
