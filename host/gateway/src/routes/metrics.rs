@@ -8,6 +8,7 @@ use axum::response::IntoResponse;
 use homeagent_agent::{AgentStatus, Phase};
 use homeagent_providers::SourceStanding;
 use homeagent_types::ProcessFigures;
+use homeagent_types::money::Nano;
 
 use super::status::{VERSION, free_bytes};
 use crate::Problem;
@@ -82,7 +83,13 @@ fn connections(page: &mut Exposition, all: &AllConnections) {
 fn costs(page: &mut Exposition, core: &Core) {
     let today = core.parts.costs.of_today();
     let help = "What models cost since the user's midnight, by currency";
-    page.gauges("homeagent_cost_today", help, "currency", &today.cost);
+    // Currencies of the limits stand there from the beginning, so that a graph begins at nothing.
+    let limits = core.parts.costs.limits();
+    let limited = limits.iter().filter_map(|limit| limit.most.split_once(' ').map(|(_, unit)| unit.to_owned()));
+    let mut cost: BTreeMap<String, Nano> =
+        limited.filter(|unit| unit != "tokens").map(|currency| (currency, Nano::default())).collect();
+    cost.extend(today.cost);
+    page.gauges("homeagent_cost_today", help, "currency", cost);
     let tokens = [("input", today.input), ("output", today.output)];
     let help = "Tokens since the user's midnight of models that are not free, by direction";
     page.gauges("homeagent_cost_tokens_today", help, "direction", tokens);

@@ -22,8 +22,8 @@ impl Adapter for ThisAdapter {
     }
 
     fn build_request(request: ModelRequest) -> Result<HttpRequest, String> {
-        let style = Style { thoughts: Thoughts::Never, images: true, audio: false };
-        let body = completions::body(&request, style)?;
+        let style = Style { thoughts: Thoughts::Never, images: true, ..Style::default() };
+        let body = completions::body(&request, &style)?;
         Ok(content::post("/chat/completions", body, &request))
     }
 
