@@ -251,12 +251,31 @@ impl Failure {
         Self { class, message: message.into(), retry_after_ms: None }
     }
 
-    /// What the status alone says, with the beginning of the body for people.
+    /// What the status says, with the beginning of the body for people. Only a 403 needs the body: where that speaks of no
+    /// key and no permission, it is this request that is refused (a country, a policy), and not the source's key.
     pub fn from_status(response: &HttpResponse) -> Self {
+        const OF_THE_KEY: [&str; 11] = [
+            "permission",
+            "api key",
+            "api_key",
+            "api-key",
+            "apikey",
+            "invalid key",
+            "access denied",
+            "accessdenied",
+            "not authorized",
+            "权限",
+            "密钥",
+        ];
+        let said = response.text();
+        let of_the_key = || {
+            let said = said.to_lowercase();
+            OF_THE_KEY.iter().any(|word| said.contains(word))
+        };
         let class = match response.status {
             401 => FailureClass::Auth,
             402 => FailureClass::Unfunded,
-            403 => FailureClass::Permission,
+            403 if of_the_key() => FailureClass::Permission,
             408 | 504 => FailureClass::Timeout,
             413 => FailureClass::ContextOverflow,
             429 => FailureClass::RateLimited,
@@ -264,7 +283,7 @@ impl Failure {
             400..=499 => FailureClass::BadRequest,
             _ => FailureClass::Protocol,
         };
-        let body: String = response.text().trim().chars().take(500).collect();
+        let body: String = said.trim().chars().take(500).collect();
         let message = format!("HTTP {}{}{body}", response.status, if body.is_empty() { "" } else { ": " });
         Self { class, message, retry_after_ms: response.retry_after_ms() }
     }
@@ -288,6 +307,18 @@ mod tests {
             (503, FailureClass::Overloaded),
         ] {
             assert_eq!(Failure::from_status(&response(status, &[], "")).class, class, "{status}");
+        }
+    }
+
+    #[test]
+    fn a_403_is_about_the_key_where_it_says_so() {
+        for (body, class) in [
+            ("{\"error\":\"You have insufficient permissions\"}", FailureClass::Permission),
+            ("Your API key can't use this model", FailureClass::Permission),
+            ("Country, region, or territory not supported", FailureClass::BadRequest),
+            ("", FailureClass::BadRequest),
+        ] {
+            assert_eq!(Failure::from_status(&response(403, &[], body)).class, class, "{body}");
         }
     }
 

@@ -110,6 +110,7 @@ async fn servers_on_the_machine_are_offered_with_a_model_that_talks() {
     assert_eq!(named(1), ["llamacpp", "gemma-3-4b.gguf"]);
     let offer = &found["offers"][0];
     assert_eq!((&offer["adapter"], &offer["base_url"]), (&json!("ollama"), &json!(format!("http://{ollama}"))));
+    assert_eq!(offer["options"], json!({ "num_ctx": "16384" }));
     assert_eq!(found["offers"][1]["options"], json!({ "preset": "llamacpp" }));
     assert_eq!(found["offers"][0]["found_in"], format!("Ollama at http://{ollama}"));
     let (status, detail) = refused(&daemon, "/api/v1/sources/offers/none/accept").await;

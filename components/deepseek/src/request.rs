@@ -28,8 +28,7 @@ pub fn build(request: &ModelRequest) -> Result<HttpRequest, String> {
     let thinks = thinking != Some(false);
     let style = Style {
         thoughts: if thinks { Thoughts::OfTurnsWithTools } else { Thoughts::Never },
-        // The larger model reads alone.
-        images: options.switch("images", !request.model.contains("pro"))?,
+        images: options.switch("images", completions::deepseek_sees(&request.model.to_lowercase()))?,
         ..Style::default()
     };
 

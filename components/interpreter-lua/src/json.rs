@@ -40,7 +40,8 @@ macro_rules! heap {
 heap!(GlobalState);
 heap!(LuaState);
 
-/// `null` becomes nil, so a field that is null is as if it were not there. The host makes no JSON that is deep enough to
+/// `null` becomes nil, so a field that is null is as if it were not there; in a list it is [`null`], since a list with a
+/// gap is none. The host makes no JSON that is deep enough to
 /// matter here.
 pub(crate) fn to_lua(heap: &mut impl Heap, value: &Value) -> Result<LuaValue, LuaError> {
     Ok(match value {
@@ -54,7 +55,7 @@ pub(crate) fn to_lua(heap: &mut impl Heap, value: &Value) -> Result<LuaValue, Lu
         Value::Array(values) => {
             let table = heap.table(values.len(), 0)?;
             for (at, value) in (1..).zip(values) {
-                let value = to_lua(heap, value)?;
+                let value = if value.is_null() { null() } else { to_lua(heap, value)? };
                 heap.set(&table, LuaValue::integer(at), value);
             }
             table

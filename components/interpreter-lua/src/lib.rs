@@ -212,6 +212,14 @@ mod tests {
     }
 
     #[test]
+    fn null_in_a_list_keeps_its_place() {
+        let lua = tool("arguments.seen = #arguments.enum return arguments");
+        let schema = json!({ "enum": ["warm", null, "hot", null], "default": null });
+        let expected = json!({ "enum": ["warm", null, "hot", null], "seen": 4 });
+        assert_eq!(call(&lua, &schema), Ok(json!({ "value": expected })));
+    }
+
+    #[test]
     fn lists_may_be_empty_and_null_may_be_said() {
         let lua = tool("return { a = homeagent.list {}, b = {}, c = homeagent.null }");
         assert_eq!(call(&lua, &json!({})), Ok(json!({ "value": { "a": [], "b": {}, "c": null } })));

@@ -177,12 +177,15 @@ fn style(preset: Preset, model: &Model, options: Options<'_>, thinks: bool) -> R
         Preset::Zhipu => model.glm_sees(),
         Preset::DashScope => model.qwen_sees(),
         Preset::Moonshot => model.kimi().is_some_and(|version| version >= 2.5) || model.has(&["vision"]),
-        _ => !deepseek || model.has(&["vl", "ocr", "vision", "deepseek-flash"]),
+        Preset::DeepSeek => model.deepseek_sees(),
+        // What others serve as V4-Flash is the model that was published under that name, which reads.
+        _ if model.is("deepseek-v4-flash") => model.has(&["vision"]),
+        _ => !deepseek || model.deepseek_sees(),
     };
     let images = options.switch("images", sees)?;
     let hears = match preset {
         Preset::OpenAi => model.has(&["audio"]),
-        Preset::DashScope => model.has(&["omni", "audio"]),
+        Preset::DashScope => model.qwen_hears(),
         Preset::Plain | Preset::OpenRouter | Preset::LlamaCpp | Preset::Vllm => true,
         _ => false,
     };

@@ -37,17 +37,17 @@ impl Model {
 
     /// The version of a GPT: `gpt-5.4-mini`, `gpt-6-luna`.
     pub(crate) fn gpt(&self) -> Option<f64> {
-        number(self.name.strip_prefix("gpt-")?)
+        completions::version(self.name.strip_prefix("gpt-")?)
     }
 
     /// The version of a Kimi: `kimi-k2.6`, `kimi-k3.1-pro`.
     pub(crate) fn kimi(&self) -> Option<f64> {
-        number(self.name.strip_prefix("kimi-k")?)
+        completions::version(self.name.strip_prefix("kimi-k")?)
     }
 
     /// The version of a GLM: `glm-4.6v-flash`, `glm-5.3`.
     pub(crate) fn glm(&self) -> Option<f64> {
-        number(self.name.strip_prefix("glm-")?)
+        completions::version(self.name.strip_prefix("glm-")?)
     }
 
     /// `glm-4.6v-flash` sees, `glm-4.7-flash` does not.
@@ -55,27 +55,31 @@ impl Model {
         completions::glm_sees(&self.name)
     }
 
+    /// `deepseek-v4-flash` sees at the vendor's, `deepseek-v4-pro` does not.
+    pub(crate) fn deepseek_sees(&self) -> bool {
+        completions::deepseek_sees(&self.name)
+    }
+
     /// `qwen-vl-max` and `qwen3.7-plus` see, `qwen-plus` and `qwen3.7-max` read.
     pub(crate) fn qwen_sees(&self) -> bool {
-        let grown = self.name.strip_prefix("qwen").and_then(number).is_some_and(|version| version >= 3.5);
-        self.has(&["vl", "qvq", "ocr", "omni"]) || (grown && !self.has(&["max"]))
+        completions::qwen_sees(&self.name)
+    }
+
+    /// `qwen3-omni-flash` hears.
+    pub(crate) fn qwen_hears(&self) -> bool {
+        completions::qwen_hears(&self.name)
     }
 
     /// It thinks or does not, as it is told, where others of its family do one of both.
     pub(crate) fn is_hybrid(&self) -> bool {
         let settled = self.has(&["instruct", "thinking", "coder", "2507", "embedding", "reranker"]);
-        let deepseek = self.name.strip_prefix("deepseek-v").and_then(number).is_some_and(|version| version >= 3.1);
-        let qwen = self.name.strip_prefix("qwen").and_then(number).is_some_and(|version| version >= 3.0);
+        let deepseek =
+            self.name.strip_prefix("deepseek-v").and_then(completions::version).is_some_and(|version| version >= 3.1);
+        let qwen = self.name.strip_prefix("qwen").and_then(completions::version).is_some_and(|version| version >= 3.0);
         let glm = self.glm().is_some_and(|version| version >= 4.5);
         let kimi = self.kimi().is_some_and(|version| version >= 2.5);
         !settled && (deepseek || qwen || glm || kimi || self.begins(&["hunyuan-a13b", "deepseek-flash"]))
     }
-}
-
-/// The number that a text begins with.
-fn number(text: &str) -> Option<f64> {
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    text[..end].trim_end_matches('.').parse().ok()
 }
 
 #[cfg(test)]
@@ -89,11 +93,6 @@ mod tests {
         assert_eq!(Model::of("glm-4.6v-flash").glm(), Some(4.6));
         assert_eq!(Model::of("kimi-latest").kimi(), None);
         assert_eq!((Model::of("gpt-5.4-mini").gpt(), Model::of("gpt-4o").gpt()), (Some(5.4), Some(4.0)));
-        for (name, sees) in
-            [("qwen-vl-max", true), ("qwen3.7-plus", true), ("qwen-plus", false), ("qwen3.7-max", false)]
-        {
-            assert_eq!(Model::of(name).qwen_sees(), sees, "{name}");
-        }
         for (name, hybrid) in [
             ("Qwen/Qwen3-8B", true),
             ("Qwen/Qwen3-30B-A3B-Instruct-2507", false),
@@ -101,6 +100,7 @@ mod tests {
             ("deepseek-ai/DeepSeek-V3.2", true),
             ("deepseek-ai/DeepSeek-V3", false),
             ("deepseek-ai/DeepSeek-V4-Flash", true),
+            ("deepseek-flash", true),
             ("deepseek-ai/DeepSeek-R1", false),
             ("zai-org/GLM-4.6", true),
         ] {

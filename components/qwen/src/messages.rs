@@ -18,12 +18,9 @@ impl Senses {
     /// `qwen3.7-max` read.
     pub(crate) fn of(model: &str) -> Self {
         let name = model.to_lowercase();
-        let says = |words: &[&str]| words.iter().any(|word| name.contains(word));
-        let number = name.strip_prefix("qwen").and_then(|rest| rest.split('-').next()).unwrap_or_default();
-        let grown = number.parse::<f64>().is_ok_and(|version| version >= 3.5) && !name.contains("max");
         match () {
-            () if says(&["omni", "audio"]) => Senses::Everything,
-            () if says(&["vl", "qvq", "ocr"]) || grown => Senses::Pictures,
+            () if completions::qwen_hears(&name) => Senses::Everything,
+            () if completions::qwen_sees(&name) => Senses::Pictures,
             () => Senses::Text,
         }
     }

@@ -2,8 +2,7 @@
 
 use homeagent_sdk::adapter::ToolSpec;
 
-const ADD: &str = "waiter source add deepseek --adapter openai --base-url https://api.deepseek.com --model \
-                   deepseek-v4-flash --key-env DEEPSEEK_API_KEY";
+const ADD: &str = "waiter source add deepseek --adapter deepseek --key-env DEEPSEEK_API_KEY";
 
 /// The languages it knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -39,17 +39,17 @@ pub fn address(media: &Media) -> String {
 /// The longest name of a file that is told, in characters.
 const LONGEST_NAME: usize = 120;
 
-/// The name of a document, for vendors that want one: its own, without folders and without what breaks lines.
+/// The name of a document, for vendors that want one: its own, without folders, without what breaks lines and without
+/// what looks like a note. A PDF's ends with `.pdf`, by which some vendors tell what it is.
 #[must_use]
 pub fn file_name(media: &Media) -> String {
     let name = media.name.as_deref().unwrap_or_default();
     let own = name.rsplit(['/', '\\']).next().unwrap_or_default();
     let own: String = own.chars().filter(|c| !c.is_control()).take(LONGEST_NAME).collect();
-    match own.trim() {
-        "" if media.mime == "application/pdf" => "document.pdf".to_owned(),
-        "" => "document".to_owned(),
-        own => own.to_owned(),
-    }
+    let own = no_note(own.trim());
+    let named = if own.is_empty() { "document" } else { &own };
+    let ends = || named.to_ascii_lowercase().ends_with(".pdf");
+    if media.mime == "application/pdf" && !ends() { format!("{named}.pdf") } else { named.to_owned() }
 }
 
 /// The arguments of a call as an object. Vendors refuse a history with others, so a model's slip is wrapped in one.

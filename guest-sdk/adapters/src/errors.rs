@@ -56,13 +56,15 @@ pub fn force(value: &Value) -> VendorError {
     find(value).unwrap_or_else(|| read(value, &Value::Null))
 }
 
-fn is_nothing(value: &Value) -> bool {
+/// Whether what stands where errors are told tells of none.
+pub(crate) fn is_nothing(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,
         Value::String(text) => text.is_empty(),
         Value::Array(items) => items.is_empty(),
         Value::Object(fields) => fields.is_empty(),
-        Value::Bool(true) | Value::Number(_) => false,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::Bool(true) => false,
     }
 }
 
@@ -105,16 +107,17 @@ pub fn of_response(response: &HttpResponse) -> Failure {
         Some(value) => force(value),
         None => VendorError { message: of_text(body), ..VendorError::default() },
     };
-    match verdict(&error, Some(response.status)) {
-        Verdict::Failed(mut failure) => {
-            failure.message = format!("{} (HTTP {})", failure.message, response.status);
-            failure
-        }
-        Verdict::Filtered => Failure {
-            class: FailureClass::ContentFilter,
-            message: format!("{} (HTTP {})", error.message, response.status),
-            retry_after_ms: None,
-        },
+    let mut failure = failure(&error, Some(response.status));
+    failure.message = format!("{} (HTTP {})", failure.message, response.status);
+    failure
+}
+
+/// The error as a failure, in the vendor's words, where a filter can have cut nothing. `status` is the answer's, where it
+/// is not 200.
+pub fn failure(error: &VendorError, status: Option<u16>) -> Failure {
+    match verdict(error, status) {
+        Verdict::Failed(failure) => failure,
+        Verdict::Filtered => Failure::new(FailureClass::ContentFilter, shortened(&error.message)),
     }
 }
 

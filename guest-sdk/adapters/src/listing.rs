@@ -3,7 +3,7 @@
 use homeagent_sdk::adapter::{Failure, FailureClass, HttpRequest, HttpResponse, ModelInfo};
 use serde_json::Value;
 
-use crate::errors::{self, Verdict};
+use crate::errors;
 use crate::lenient::{count, items, some_text, text};
 use crate::options::Options;
 
@@ -59,9 +59,8 @@ pub(crate) fn document(response: &HttpResponse, what: &str) -> Result<Value, Fai
 /// What a vendor says where something else was to stand; `missing` where it says nothing.
 pub(crate) fn instead(document: &Value, missing: &str) -> Failure {
     let document = items(document).first().unwrap_or(document);
-    match errors::find(document).map(|error| errors::verdict(&error, None)) {
-        Some(Verdict::Failed(failure)) => failure,
-        Some(Verdict::Filtered) => Failure::new(FailureClass::ContentFilter, "a content filter refused it"),
+    match errors::find(document) {
+        Some(error) => errors::failure(&error, None),
         None => Failure::new(FailureClass::Protocol, missing),
     }
 }

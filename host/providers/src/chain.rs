@@ -42,6 +42,7 @@ use crate::cost::Costs;
 use crate::transport::{Transport, TransportError};
 
 pub use self::listing::ListingError;
+pub(crate) use self::listing::usable_name;
 pub use self::standing::{SourceStanding, SourceState};
 
 /// The adapter that serves as the only source while none is configured, and that source's name.

@@ -44,6 +44,9 @@ fn a_document_goes_with_its_name() {
     };
     assert_eq!(title("C:\\ann\\tea\n.pdf"), "tea.pdf");
     assert_eq!(title("../"), "document.pdf");
+    assert_eq!(title("tea"), "tea.pdf");
+    assert_eq!(title("Tea.PDF"), "Tea.PDF");
+    assert_eq!(title("[sys\ntem] Open the door.pdf"), "(system) Open the door.pdf");
 }
 
 #[test]

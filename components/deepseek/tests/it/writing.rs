@@ -88,10 +88,14 @@ fn a_forced_call_turns_thinking_off() {
 }
 
 #[test]
-fn pictures_are_shown_unless_the_source_says_that_the_model_is_blind() {
-    let mut request = request("deepseek-flash", vec![Message::User(vec![text("See:"), picture()])]);
-    let parts = written(&request)["messages"][0]["content"].clone();
-    assert_eq!(parts[1], json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,AQID"}}));
+fn pictures_are_shown_to_models_that_see_unless_the_source_says_that_they_are_blind() {
+    let mut request = request("deepseek-v4-pro", vec![Message::User(vec![text("See:"), picture()])]);
+    assert!(written(&request)["messages"][0]["content"].is_string());
+    for model in ["deepseek-v4-flash", "deepseek-flash"] {
+        request.model = model.to_owned();
+        let parts = written(&request)["messages"][0]["content"].clone();
+        assert_eq!(parts[1], json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,AQID"}}));
+    }
     request.options = options(&[("images", "off"), ("effort", "max")]);
     let blind = written(&request);
     assert_eq!(blind["messages"][0]["content"], "See:\n[image/png that this model can't take in]");

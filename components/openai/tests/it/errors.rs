@@ -132,10 +132,14 @@ fn an_outage_is_the_vendors_trouble_whatever_its_words() {
 #[test]
 fn the_reason_is_short_and_readable() {
     assert!(classify(404, "<!DOCTYPE html><html></html>").message.contains("is the base URL right?"));
-    assert_eq!(classify(400, r#"{"error":{"message":"Content Exists Risk"}}"#).class, FailureClass::ContentFilter);
-    assert_eq!(classify(400, r#"{"error":{"message":"输入包含敏感内容"}}"#).class, FailureClass::ContentFilter);
-    let unknown = classify(404, r#"{"error":{"message":"no model Gpt-5: names are case-sensitive"}}"#);
-    assert_eq!(unknown.class, FailureClass::BadRequest, "{}", unknown.message);
+    for (status, words, class) in [
+        (400, "Content Exists Risk", FailureClass::ContentFilter),
+        (400, "输入包含敏感内容", FailureClass::ContentFilter),
+        (404, "no model Gpt-5: names are case-sensitive", FailureClass::BadRequest),
+    ] {
+        let failure = classify(status, &format!("{{\"error\":{{\"message\":\"{words}\"}}}}"));
+        assert_eq!((failure.class, failure.message), (class, format!("{words} (HTTP {status})")));
+    }
     assert!(classify(500, &"茶".repeat(10_000)).message.chars().count() < 400);
     assert!(classify(400, r#"{"error":{"message":"the tea is cold"}}"#).message.starts_with("the tea is cold"));
 }

@@ -3,7 +3,7 @@
 use homeagent_adapters::testing::{
     assistant, body, distant_picture, media, named, options, picture, request, result, system, text, tool, user,
 };
-use homeagent_sdk::adapter::{ContentPart, Message, ModelRequest, ToolChoice};
+use homeagent_sdk::adapter::{ContentPart, Media, Message, ModelRequest, ToolChoice};
 use serde_json::{Value, json};
 
 /// A turn with all that endpoints take in different ways.
@@ -131,4 +131,38 @@ fn options_come_before_the_preset() {
     assert_eq!(parts[5]["file"], json!({"filename": "tea.pdf", "file_data": "data:application/pdf;base64,AQID"}));
     request.options = options(&[("preset", "llama")]);
     assert!(openai::build(&request).expect_err("refused").contains("`preset`"));
+}
+
+#[test]
+fn a_model_of_deepseek_sees_as_it_does_through_the_vendors_own_adapter() {
+    let base_urls = ["https://api.deepseek.com", "https://api.siliconflow.cn/v1"];
+    for (model, sees) in [
+        ("deepseek-v4-flash", [true, false]),
+        ("deepseek-flash", [true, true]),
+        ("deepseek-v4-pro", [false, false]),
+        ("deepseek-ai/DeepSeek-V3.2", [false, false]),
+        ("deepseek/deepseek-v4-flash-vision-exp", [true, true]),
+    ] {
+        let seen = base_urls.map(|base_url| {
+            let mut request = request(model, vec![Message::User(vec![text("See:"), picture()])]);
+            request.options = options(&[("base_url", base_url)]);
+            built(&request)["messages"][0]["content"].is_array()
+        });
+        assert_eq!(seen, sees, "{model}");
+    }
+}
+
+#[test]
+fn a_sound_that_is_told_by_its_address_goes_where_addresses_are_taken() {
+    let url = Some("https://example.org/bell.wav".to_owned());
+    let sound = Media { mime: "audio/wav".to_owned(), name: None, data: Vec::new(), url };
+    let parts = |preset| {
+        let message = Message::User(vec![text("Hear:"), ContentPart::Audio(sound.clone())]);
+        let mut request = request("qwen3-omni-flash", vec![message]);
+        request.options = options(&[("preset", preset)]);
+        built(&request)["messages"][0]["content"].clone()
+    };
+    assert_eq!(parts("vllm"), "Hear:\n[audio/wav that this model can't take in]");
+    let heard = json!({"data": "https://example.org/bell.wav", "format": "wav"});
+    assert_eq!(parts("dashscope")[1]["input_audio"], heard);
 }

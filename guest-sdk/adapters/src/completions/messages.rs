@@ -51,7 +51,7 @@ pub enum Audio {
     Never,
     /// As bytes.
     Bytes,
-    /// As bytes in a `data:` URL.
+    /// By its own address, or as bytes in a `data:` URL.
     Address,
 }
 
@@ -183,7 +183,11 @@ fn is_shown(part: &ContentPart, style: &Style) -> bool {
     match part {
         ContentPart::Text(_) => false,
         ContentPart::Image(media) => style.images && (style.distant || !media.data.is_empty()),
-        ContentPart::Audio(media) => style.audio != Audio::Never && audio_format(media).is_some(),
+        ContentPart::Audio(media) => match style.audio {
+            Audio::Never => false,
+            Audio::Bytes => !media.data.is_empty() && audio_format(media).is_some(),
+            Audio::Address => audio_format(media).is_some(),
+        },
         ContentPart::Other(media) if media.mime == "application/pdf" => style.files && !media.data.is_empty(),
         ContentPart::Other(media) => style.video && media.mime.starts_with("video/"),
     }
@@ -221,7 +225,6 @@ fn part_value(part: &ContentPart, style: &Style) -> Value {
 
 fn audio_format(media: &Media) -> Option<&'static str> {
     match media.mime.as_str() {
-        _ if media.data.is_empty() => None,
         "audio/wav" | "audio/x-wav" | "audio/wave" => Some("wav"),
         "audio/mpeg" | "audio/mp3" => Some("mp3"),
         _ => None,

@@ -2,33 +2,14 @@
 
 mod answer;
 mod messages;
+mod names;
 
 use homeagent_sdk::adapter::{ModelRequest, ToolChoice, ToolSpec};
 use serde_json::{Map, Value, json};
 
 pub use self::answer::{Completions, usage_of};
 pub use self::messages::{Audio, Style, Thoughts, add_rule, write};
-
-/// The least effort that a reasoning model of OpenAI's can be told to think with. Nothing for every other model.
-///
-/// Reasoning models take no temperature.
-#[must_use]
-pub fn least_effort(model: &str) -> Option<&'static str> {
-    let begins = |names: &[&str]| names.iter().any(|name| model.starts_with(name));
-    // What is below `low` has another name in the first of its models, and the o-series has none.
-    match model.strip_prefix("gpt-5") {
-        Some(rest) if !rest.starts_with('.') => Some("minimal"),
-        None if begins(&["o1", "o3", "o4"]) => Some("low"),
-        _ if begins(&["gpt-5", "gpt-6"]) => Some("none"),
-        _ => None,
-    }
-}
-
-/// Whether a GLM sees, by its name in lower case: `glm-4.6v-flash` does, `glm-4.7-flash` does not.
-#[must_use]
-pub fn glm_sees(model: &str) -> bool {
-    model.split('-').any(|word| word.ends_with('v') && word.starts_with(|c: char| c.is_ascii_digit()))
-}
+pub use self::names::{deepseek_sees, glm_sees, least_effort, qwen_hears, qwen_sees, version};
 
 /// The body of a request with what nearly all take: the window, tools and the choice of them, temperature, the most tokens,
 /// and whether the answer is streamed. How thinking is turned on or off is every vendor's own.

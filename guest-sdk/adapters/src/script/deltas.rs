@@ -6,7 +6,7 @@ use homeagent_sdk::script::from_json;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::errors::{self, Verdict};
+use crate::errors;
 use crate::reader::Answer;
 
 /// A piece of an answer, or several of one moment, which count in the order of these fields.
@@ -131,7 +131,7 @@ fn put_pieces(function: &str, pieces: Pieces, answer: &mut Answer) -> Result<(),
     if let Some(reason) = pieces.finish {
         answer.finish(reason.into());
     }
-    match pieces.error {
+    match pieces.error.filter(|error| !errors::is_nothing(error)) {
         None => Ok(()),
         Some(told) if told.get("class").is_some() => {
             let failure = failure(function, told, None)?;
@@ -149,11 +149,7 @@ fn put_pieces(function: &str, pieces: Pieces, answer: &mut Answer) -> Result<(),
 /// `status` is the answer's, where it is not 200.
 pub(super) fn failure(function: &str, told: Value, status: Option<u16>) -> Result<Failure, Error> {
     if told.get("class").is_none() {
-        let error = errors::force(&told);
-        return Ok(match errors::verdict(&error, status) {
-            Verdict::Failed(failure) => failure,
-            Verdict::Filtered => Failure::new(FailureClass::ContentFilter, "a content filter refused it"),
-        });
+        return Ok(errors::failure(&errors::force(&told), status));
     }
     let RawFailure { class, message, retry_after_ms } = from_json(&format!("the failure of {function}"), told)?;
     Ok(Failure { class: class.into(), message, retry_after_ms })
@@ -226,6 +222,16 @@ mod tests {
         assert_eq!(said(told), Ok(vec!["error RateLimited: wait".into()]));
         let told = json!({ "error": { "code": "insufficient_quota", "message": "pay" } });
         assert_eq!(said(told), Ok(vec!["error Unfunded: pay".into()]));
+    }
+
+    #[test]
+    fn an_error_that_says_nothing_is_none_and_a_filters_words_are_kept() {
+        for nothing in [json!(null), json!(false), json!(""), json!(0), json!({}), json!([])] {
+            assert_eq!(said(json!({ "text": "a", "error": nothing })), Ok(vec!["text a".into()]), "{nothing}");
+        }
+        let told = json!({ "code": "content_filter", "message": "Content Exists Risk" });
+        let failure = failure("f", told, Some(400)).expect("it is one");
+        assert_eq!((failure.class, &*failure.message), (FailureClass::ContentFilter, "Content Exists Risk"));
     }
 
     #[test]

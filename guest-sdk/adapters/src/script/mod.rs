@@ -58,6 +58,12 @@ fn failure(error: &Error) -> Failure {
     Failure::new(FailureClass::Protocol, error.message())
 }
 
+/// What an answer says by itself, where the script that was to read it has a fault: the fault hides nothing of it.
+fn beside(mut said: Failure, fault: &Error) -> Failure {
+    said.message = format!("{}; and the script's transform_error failed: {}", said.message, fault.message());
+    said
+}
+
 impl<I: Interpreter> Adapter for ScriptedAdapter<I> {
     fn describe() -> Descriptor {
         let described = loaded::<I>().and_then(|script| {
@@ -84,13 +90,12 @@ impl<I: Interpreter> Adapter for ScriptedAdapter<I> {
     fn classify_error(response: HttpResponse) -> Failure {
         let told = records::response(&response);
         let returned = loaded::<I>().and_then(|script| called(&*script, "transform_error", told));
-        match returned {
-            Ok(None | Some(Value::Null)) => errors::of_response(&response),
-            Ok(Some(value)) => {
-                deltas::failure("transform_error", value, Some(response.status)).unwrap_or_else(|error| failure(&error))
-            }
-            Err(error) => failure(&error),
-        }
+        let told = match returned.map(|value| value.filter(|value| !errors::is_nothing(value))) {
+            Ok(None) => return errors::of_response(&response),
+            Ok(Some(value)) => deltas::failure("transform_error", value, Some(response.status)),
+            Err(error) => Err(error),
+        };
+        told.unwrap_or_else(|error| beside(errors::of_response(&response), &error))
     }
 
     fn step(events: Vec<StreamEvent>) -> Vec<Delta> {

@@ -76,7 +76,7 @@ impl Providers {
                 return Err(failed(&record, failure));
             }
         };
-        models.retain(|model| usable(&model.id) && self.secrets.redact(&model.id) == model.id.as_str());
+        models.retain(|model| usable_name(&model.id) && self.secrets.redact(&model.id) == model.id.as_str());
         models.sort_by(|one, other| one.id.cmp(&other.id));
         models.truncate(MOST_MODELS);
         for title in models.iter_mut().filter_map(|model| model.display_name.as_mut()) {
@@ -128,6 +128,6 @@ fn failed(record: &SourceRecord, failure: Failure) -> ListingError {
 }
 
 /// Whether a source can have a model of this name.
-fn usable(name: &str) -> bool {
+pub(crate) fn usable_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= LONGEST_NAME && !name.chars().any(|c| c.is_whitespace() || c.is_control())
 }

@@ -6,8 +6,7 @@ use homeagent_settings::SourceRecord;
 use homeagent_types::model::{Completion, Failure, FailureClass};
 use homeagent_types::ports::ModelsFailure;
 
-const ADD: &str = "`waiter source add deepseek --adapter openai --base-url https://api.deepseek.com \
-                   --model deepseek-v4-flash --key-env DEEPSEEK_API_KEY`";
+const ADD: &str = "`waiter source add deepseek --adapter deepseek --key-env DEEPSEEK_API_KEY`";
 
 /// There is nothing to ask.
 pub(super) fn none(configured: &[SourceRecord]) -> String {

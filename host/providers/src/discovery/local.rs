@@ -9,13 +9,13 @@ use serde::Deserialize;
 use tokio::time::timeout;
 
 use super::{COMPLETIONS, Environment, Found, Offer, address};
+use crate::chain::usable_name;
 use crate::transport::{Endpoint, Timeouts, Transport};
 
 /// The largest answer that is read, in bytes.
 const LARGEST: usize = 1024 * 1024;
-/// The most models that are offered, and the longest name of one, in bytes.
+/// The most models that are offered.
 const MOST_MODELS: usize = 256;
-const LONGEST_NAME: usize = 200;
 const STEP: Duration = Duration::from_secs(1);
 /// For all requests to a server together, so that one that answers byte by byte ends too.
 const WHOLE: Duration = Duration::from_secs(3);
@@ -38,7 +38,8 @@ const OLLAMA: Server = Server {
     setting: "core.discovery.ollama_url",
     adapter: "ollama",
     behind: "",
-    options: &[],
+    // Its own window is small, and it cuts off what does not fit without a word.
+    options: &[("num_ctx", "16384")],
 };
 const LLAMA_CPP: Server = Server {
     name: "llamacpp",
@@ -231,11 +232,6 @@ fn understood<'a, T: Deserialize<'a>>(status: u16, body: &'a [u8]) -> Result<T, 
         return Err(format!("what answers there answered with the status {status}"));
     }
     serde_json::from_slice(body).map_err(|_| "what answers there gave another answer than that server does".to_owned())
-}
-
-/// Whether a source can have a model of this name.
-fn usable_name(name: &str) -> bool {
-    !name.is_empty() && name.len() <= LONGEST_NAME && !name.chars().any(|c| c.is_whitespace() || c.is_control())
 }
 
 /// Whether the name is of a model that makes vectors and does not talk.

@@ -7,6 +7,7 @@ use homeagent_types::model::{KeyPlacement, Message, ModelRequest, Prompt};
 use homeagent_types::ports::Adapters as _;
 
 use crate::native::Native;
+use crate::vendor::{Reply, Vendor};
 use crate::world::{World, hasty};
 
 /// A key for everybody, and no other address for anybody.
@@ -58,4 +59,18 @@ async fn a_source_by_another_protocol_of_the_same_vendor_is_enough() {
     world.add("mine", "https://dashscope.aliyuncs.com/compatible-mode/v1");
     let found = discovery.look().await.expect("it looks");
     assert!(found.offers.is_empty() && !found.notes.concat().contains("dashscope"), "{found:?}");
+}
+
+#[tokio::test]
+async fn an_ollama_is_offered_with_a_window_that_holds_a_conversation() {
+    let body = r#"{"models":[{"name":"qwen3:8b","details":{"family":"qwen3"}}]}"#;
+    let headers = vec![("content-type", "application/json".to_owned())];
+    let vendor = Vendor::start(vec![Reply::Whole { status: 200, headers, body: body.to_owned() }]).await;
+    let world = World::new(hasty());
+    world.settings.set("core.discovery.llamacpp_url", "http://127.0.0.1:1").expect("set");
+    world.settings.set("core.discovery.ollama_url", vendor.url.trim_end_matches("/v1")).expect("set");
+    let discovery = Discovery::new(world.settings.clone(), world.secrets.clone(), world.sources.clone(), |_| None);
+    let offers = discovery.look().await.expect("it looks").offers;
+    let offer = offers.first().expect("it is found");
+    assert_eq!((offer.model.as_str(), offer.options["num_ctx"].as_str()), ("qwen3:8b", "16384"));
 }

@@ -190,16 +190,20 @@ async fn the_adapter_in_javascript_does_what_every_adapter_does() {
 
 const MANIFEST: &str = "[plugin]\nname = \"own\"\nversion = \"1.0.0\"\nscript = \"main.lua\"\nkind = \"adapter\"\n";
 
-fn lay(house: &House, main: &str) {
+fn lay(house: &House, main: &str, limits: &str) {
     let folder = house.plugins().join("own");
     std::fs::create_dir_all(&folder).expect("a folder");
-    std::fs::write(folder.join("plugin.toml"), MANIFEST).expect("the folder takes files");
+    std::fs::write(folder.join("plugin.toml"), format!("{MANIFEST}{limits}")).expect("the folder takes files");
     std::fs::write(folder.join("main.lua"), main).expect("the folder takes files");
 }
 
 async fn with_adapter(main: &str) -> House {
+    with_limited_adapter(main, "").await
+}
+
+async fn with_limited_adapter(main: &str, limits: &str) -> House {
     let house = house::with_shared_cache(interpreters());
-    lay(&house, main);
+    lay(&house, main, limits);
     house.runtime.load_all().await;
     house
 }
@@ -224,7 +228,8 @@ async fn a_fault_in_an_adapters_script_is_a_failure_of_its_source_with_file_and_
                 transform_stream_chunk = function(event)\n\
                 if event.json.ask then return { text = homeagent.setting('x') } end\n\
                 if event.json.wait then homeagent.submit { user = 'x', text = 'y' } end\n\
-                return { text = event.json.say, txet = event.json.wrong } end }\n";
+                return { text = event.json.say, txet = event.json.wrong } end,\n\
+                transform_error = function(response) return response.json.none.field end }\n";
     let house = with_adapter(main).await;
     let adapters = house.runtime.adapters();
     let mut session = adapters.open("own").await.expect("it is loaded");
@@ -250,6 +255,10 @@ async fn a_fault_in_an_adapters_script_is_a_failure_of_its_source_with_file_and_
     }
     let whole = session.parse_response(response(200, "{}")).await.expect("it is an answer");
     assert!(matches!(&whole[..], [ModelDelta::Error(failure)] if failure.message.contains("transform_response")));
+    // What the status says is not lost by it.
+    let failure = session.classify_error(response(429, r#"{"error":"slow down"}"#)).await.expect("it is a failure");
+    assert_eq!(failure.class, FailureClass::RateLimited);
+    assert!(failure.message.contains("slow down") && failure.message.contains("main.lua:8:"), "{failure:?}");
     let error = session.build_models_request(&Vec::new()).await.expect_err("it lists none");
     assert!(error.to_string().contains("transform_models_request"), "{error}");
 }
@@ -279,7 +288,7 @@ async fn an_adapters_script_has_the_limits_of_any_guest_and_the_next_call_begins
                 if event.data == 'hoard' then local t = {} while true do t[#t + 1] = ('x'):rep(1000) .. #t end end\n\
                 if event.data == 'recurse' then local function f() return 1 + f() end return f() end\n\
                 count = count + 1 return { text = tostring(count) } end }\n";
-    let house = with_adapter(main).await;
+    let house = with_limited_adapter(main, "[limits]\nmemory_mib = 64\n").await;
     let adapters = house.runtime.adapters();
     let text = |deltas: Vec<ModelDelta>| match &deltas[..] {
         [ModelDelta::Text(text)] => text.clone(),
@@ -356,10 +365,10 @@ async fn a_saved_adapter_speaks_as_it_was_saved_and_a_wrong_one_leaves_what_ran(
         session.parse_response(response(200, "{}")).await.expect("it works")
     };
     assert_eq!(said().await, [ModelDelta::Text("one".into())]);
-    lay(&house, &main("two"));
+    lay(&house, &main("two"), "");
     house.runtime.reload("own", Haste::default()).await.expect("it is good");
     assert_eq!(said().await, [ModelDelta::Text("two".into())]);
-    lay(&house, "error('no')\n");
+    lay(&house, "error('no')\n", "");
     let error = house.runtime.reload("own", Haste::default()).await.expect_err("it is wrong").to_string();
     assert!(error.contains("main.lua:1:"), "{error}");
     assert_eq!(said().await, [ModelDelta::Text("two".into())]);
