@@ -23,7 +23,7 @@ pub(crate) fn tool() -> ToolDefinition {
     let description = "Lists the sources that models are asked at, with their models and how they stand, or changes one: \
                        which is tried first, its model, temperature and thinking. It counts from your next words on, for \
                        all conversations.";
-    let tool = host_tool("model_switch".to_owned(), description.to_owned(), Effect::Own, parameters);
+    let tool = host_tool("model_switch".to_owned(), description.to_owned(), Effect::World, parameters);
     ToolDefinition { min_role: Some(Role::Owner), stateless: false, ..tool }
 }
 

@@ -313,11 +313,12 @@ impl Workshop<'_> {
         (if self.by_hand && policy == Policy::Ask { Policy::Allow } else { policy }, reason)
     }
 
-    /// Whether a tool of the host's only speaks where the turn's answer goes anyway.
+    /// Whether a tool of the host's only speaks where the turn's answer goes anyway, or looks without changing anything.
     fn stays(&self, tool: &Tool, args: &Value) -> bool {
         let (channel, to) = match &tool.action {
             Action::Send(channel) => (channel.as_str(), args["meta"]["to"].as_str()),
             Action::SetChannel => (args["channel"].as_str().unwrap_or_default(), args["to"].as_str()),
+            Action::SwitchModel => return args.as_object().is_none_or(serde_json::Map::is_empty),
             _ => return false,
         };
         let home = self.home().conversation;

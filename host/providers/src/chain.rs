@@ -27,12 +27,13 @@ use homeagent_settings::{Secret, Secrets, Settings, SourceLine, SourceRecord, So
 use homeagent_types::CallError;
 use homeagent_types::MediaKind;
 use homeagent_types::lines::{SourceChoice, SourceOrder, VectorRequest, Vectors};
-use homeagent_types::model::{Completion, Failure, FailureClass, Message, ModelDelta, Prompt};
+use homeagent_types::model::{AssistantAnswer, Completion, Failure, FailureClass, Message, ModelDelta, Prompt};
 use homeagent_types::ports::{Adapters, LineRequest, Models, ModelsFailure, Progress, Sight};
 use tokio::sync::broadcast;
 
 use self::attempt::{Caller, Route, failure};
 use self::complete::completion;
+use self::embed::Unmade;
 use self::gates::Gates;
 use self::show::Show;
 use self::standing::Standings;
@@ -154,7 +155,8 @@ impl Providers {
         self.standings.subscribe()
     }
 
-    /// Asks one source for one word, however it stands and whether or not it is switched on. A success makes it ready.
+    /// Asks one source for one word, or for a vector of one where it makes those, however it stands and whether or not it
+    /// is switched on. A success makes it ready.
     ///
     /// # Errors
     ///
@@ -168,18 +170,20 @@ impl Providers {
         let prompt = Prompt { messages: vec![Message::user("Answer with the one word OK.")], ..Prompt::default() };
         let failed = |failure| sentence::all_failed(vec![(name.to_owned(), failure)], None, None);
         let route = self.route(&record).map_err(failed)?;
-        let mut request = request::build(&self.settings, &route, &prompt);
-        request.max_tokens = Some(TEST_TOKENS);
         // Somebody waits for it, and a server that only says that it is alive is never silent.
         let timeouts = request::timeouts(&self.settings);
         let patience = timeouts.first_byte + timeouts.silence;
+        if record.line == SourceLine::Embedding {
+            return self.test_vectors(&route, patience).await;
+        }
+        let mut request = request::build(&self.settings, &route, &prompt);
+        request.max_tokens = Some(TEST_TOKENS);
         let mut unwatched = Show::new(&Unwatched);
         let held = self.hold(&route, record.line, None, &request).await;
-        let held = held.map_err(|limit| sentence::failed(limit.sentence))?;
+        let held = held.map_err(|limit| sentence::failed(limit.say()))?;
         let asking = self.ask(&route, &request, held, &mut unwatched);
         let Ok(answer) = tokio::time::timeout(patience, asking).await else {
-            let message = format!("it did not finish its answer within {} seconds", patience.as_secs());
-            let failure = failure(FailureClass::Timeout, message);
+            let failure = unfinished(patience);
             self.standings.failed(&record, route.key.as_ref(), &failure, &self.policy);
             return Err(failed(failure));
         };
@@ -191,6 +195,23 @@ impl Providers {
             }
         }
         Ok(completion(&route, answer))
+    }
+
+    async fn test_vectors(&self, route: &Route, patience: Duration) -> Result<Completion, ModelsFailure> {
+        let record = &route.record;
+        let made = tokio::time::timeout(patience, self.embed_one(route)).await;
+        match made.unwrap_or_else(|_| Err(Unmade::Failed(unfinished(patience)))) {
+            Ok(made) => {
+                self.standings.succeeded(record);
+                let text = format!("a vector of {} numbers", made.dimensions);
+                Ok(completion(route, AssistantAnswer { text, usage: made.usage, ..AssistantAnswer::default() }))
+            }
+            Err(Unmade::Limited(limit)) => Err(sentence::failed(limit.say())),
+            Err(Unmade::Failed(failure)) => {
+                self.standings.failed(record, route.key.as_ref(), &failure, &self.policy);
+                Err(sentence::all_failed(vec![(record.name.clone(), failure)], None, None))
+            }
+        }
     }
 
     /// The sources that a request to a line is tried with, in order: what is meant for `auxiliary` goes to `main` where it
@@ -292,6 +313,11 @@ impl Models for Providers {
     async fn choose(&self, order: SourceOrder) -> Result<SourceChoice, CallError> {
         self.obey(order).await
     }
+}
+
+fn unfinished(patience: Duration) -> Failure {
+    let message = format!("it did not finish its answer within {} seconds", patience.as_secs());
+    failure(FailureClass::Timeout, message)
 }
 
 struct Unwatched;

@@ -176,7 +176,9 @@ fn not_reached(host: &str, error: reqwest::Error) -> Failure {
     let error = error.without_url();
     let reason = root_cause(&error);
     if error.is_timeout() {
-        return failure(FailureClass::Timeout, format!("connecting to {host} took too long"));
+        // Before the connection stands, nothing was sent.
+        let class = if error.is_connect() { FailureClass::Network } else { FailureClass::Timeout };
+        return failure(class, format!("connecting to {host} took too long"));
     }
     let what = if error.is_connect() { "can't be reached" } else { "broke the connection" };
     failure(FailureClass::Network, format!("{host} {what}: {reason}"))

@@ -81,7 +81,7 @@ pub fn is_currency(text: &str) -> bool {
 }
 
 /// Money or tokens, such as `5 USD` or `2000000 tokens`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Amount {
     /// So much of a currency.
     Money(Nano, String),

@@ -20,7 +20,7 @@ impl Adapters for Native {
     fn descriptor(&self, name: &str) -> Option<AdapterDescriptor> {
         match name {
             "rehearsal" | "mirror" => Some(descriptor(rehearsal::Rehearsal::describe())),
-            "vectors" => Some(descriptor(openai::OpenAi::describe())),
+            "vectors" | "lost" => Some(descriptor(openai::OpenAi::describe())),
             "query-key" => {
                 let key = KeyPlacement::Query("key".to_owned());
                 Some(AdapterDescriptor { key, ..descriptor(openai::OpenAi::describe()) })
@@ -39,6 +39,9 @@ impl Adapters for Native {
     }
 
     async fn open(&self, name: &str) -> Result<Box<dyn AdapterSession>, CallError> {
+        if name == "lost" {
+            return Err(CallError::Other("it was lost".to_owned()));
+        }
         // Every other name is that of a variant.
         let vendor = vendor(name).unwrap_or(&OPENAI);
         let reader = (vendor.reader)();

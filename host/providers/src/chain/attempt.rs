@@ -75,6 +75,7 @@ impl Caller<'_> {
         let adapter = &route.record.adapter;
         let mut session = self.adapters.open(adapter).await.map_err(|error| broken(adapter, &error))?;
         if route.descriptor.offline {
+            taker.show.asks();
             for piece in session.rehearse(request).await.map_err(|error| broken(adapter, &error))? {
                 tokio::time::sleep(Duration::from_millis(piece.pause_ms.into())).await;
                 taker.take(piece.delta);
@@ -87,6 +88,7 @@ impl Caller<'_> {
         })?;
         let endpoint =
             Endpoint { base_url: &route.record.base_url, placement: &route.descriptor.key, key: route.key.as_ref() };
+        taker.show.asks();
         let reply = self.transport.send(&endpoint, outgoing, self.timeouts).await?;
         if !(200..300).contains(&reply.status) {
             return Err(self.refusal(adapter, session.as_mut(), reply).await);
@@ -101,13 +103,23 @@ impl Caller<'_> {
         Ok(())
     }
 
-    /// Has the source make vectors of one batch of texts.
-    pub(super) async fn embed(&self, route: &Route, request: &EmbeddingRequest) -> Result<Embeddings, Failure> {
-        let made = self.vectors(route, request).await;
+    /// Has the source make vectors of one batch of texts. `asks` is called when the request is sent.
+    pub(super) async fn embed(
+        &self,
+        route: &Route,
+        request: &EmbeddingRequest,
+        asks: impl Fn() + Send,
+    ) -> Result<Embeddings, Failure> {
+        let made = self.vectors(route, request, asks).await;
         made.map_err(|failure| Failure { message: self.speakable(&failure.message), ..failure })
     }
 
-    async fn vectors(&self, route: &Route, request: &EmbeddingRequest) -> Result<Embeddings, Failure> {
+    async fn vectors(
+        &self,
+        route: &Route,
+        request: &EmbeddingRequest,
+        asks: impl Fn() + Send,
+    ) -> Result<Embeddings, Failure> {
         let adapter = &route.record.adapter;
         let mut session = self.adapters.open(adapter).await.map_err(|error| broken(adapter, &error))?;
         let outgoing = session.build_embedding_request(request).await.map_err(|error| match error {
@@ -116,6 +128,7 @@ impl Caller<'_> {
         })?;
         let endpoint =
             Endpoint { base_url: &route.record.base_url, placement: &route.descriptor.key, key: route.key.as_ref() };
+        asks();
         let reply = self.transport.send(&endpoint, outgoing, self.timeouts).await?;
         if !(200..300).contains(&reply.status) {
             return Err(self.refusal(adapter, session.as_mut(), reply).await);

@@ -31,8 +31,8 @@ impl Providers {
                 Ok(next) => next,
                 // That there is nothing to say is an answer, if nobody has begun another one.
                 Err(failure) => {
-                    let failure = limited.explain(failure);
-                    return wordless.filter(|_| partial.is_none()).ok_or(ModelsFailure { partial, ..failure });
+                    let wordless = wordless.filter(|_| partial.is_none());
+                    return wordless.ok_or_else(|| ModelsFailure { partial, ..limited.explain(failure) });
                 }
             };
             let answer = match self.ask_within(&route, asked, &mut show).await {

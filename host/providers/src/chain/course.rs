@@ -170,7 +170,9 @@ impl<'a> Course<'a> {
             let route = match self.providers.route(record) {
                 Ok(route) => route,
                 Err(failure) => {
-                    self.tried.insert(record.name.clone(), Tried { attempts: 0, failure, over: true });
+                    // Its key may be there the next time.
+                    let fresh = || Tried { attempts: 0, failure: failure.clone(), over: false };
+                    self.tried.entry(record.name.clone()).or_insert_with(fresh).failure = failure.clone();
                     continue;
                 }
             };

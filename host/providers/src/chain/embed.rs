@@ -1,19 +1,25 @@
 //! Vectors by the sources of the embedding line.
 
 use homeagent_types::lines::{VectorRequest, Vectors};
-use homeagent_types::model::{EmbeddingRequest, Embeddings, Failure, FailureClass, SourceLine, Usage};
+use homeagent_types::model::{
+    AdapterDescriptor, EmbeddingPurpose, EmbeddingRequest, Embeddings, Failure, FailureClass, SourceLine, Usage,
+};
 use homeagent_types::ports::ModelsFailure;
-use homeagent_types::tokens;
+use homeagent_types::{Cause, tokens};
 use tracing::Instrument as _;
 
-use super::Providers;
 use super::attempt::{Route, failure};
 use super::course::Course;
 use super::holding::Limited;
-use crate::cost::LimitInTheWay;
+use super::{Providers, request};
+use crate::cost::{Held, LimitInTheWay};
 
-/// How many texts go in one request, where the source does not say: some vendors take no more.
+/// How many texts go in one request, where neither the source nor its adapter says: some vendors take no more.
 const BATCH: usize = 10;
+/// The name in an adapter's description by which it says how many texts its vendor takes in one request.
+const BATCH_OF_ADAPTER: &str = "embedding-batch";
+/// The most texts of one request where the source does not say, whatever its adapter says.
+const LARGEST_BATCH: usize = 100;
 /// The most bytes of the texts of one request, unless one text alone has more.
 const BATCH_BYTES: usize = 256 << 10;
 
@@ -28,7 +34,8 @@ impl Providers {
                 Err(failure) => return Err(limited.explain(failure)),
             };
             let span = tracing::info_span!("embedding", source = route.record.name, texts = asked.texts.len());
-            match self.embed_by(&route, &asked).instrument(span).await {
+            let made = self.embed_by(&route, asked.texts, asked.purpose, Some(asked.cause));
+            match made.instrument(span).await {
                 Ok(vectors) => {
                     self.standings.succeeded(&route.record);
                     return Ok(vectors);
@@ -39,28 +46,46 @@ impl Providers {
         }
     }
 
-    async fn embed_by(&self, route: &Route, asked: &VectorRequest<'_>) -> Result<Vectors, Unmade> {
+    /// Has a source make a vector of one word, for nobody.
+    pub(super) async fn embed_one(&self, route: &Route) -> Result<Vectors, Unmade> {
+        self.embed_by(route, &["OK".to_owned()], EmbeddingPurpose::Document, None).await
+    }
+
+    async fn embed_by(
+        &self,
+        route: &Route,
+        texts: &[String],
+        purpose: EmbeddingPurpose,
+        cause: Option<&Cause>,
+    ) -> Result<Vectors, Unmade> {
         let option = |name: &str| route.record.options.get(name)?.trim().parse::<u32>().ok().filter(|count| *count > 0);
-        let most = option("batch").map_or(BATCH, |count| usize::try_from(count).unwrap_or(BATCH));
+        let most = option("batch")
+            .map_or_else(|| batch_of(&route.descriptor), |count| usize::try_from(count).unwrap_or(BATCH));
         let mut made = Vectors {
             source: route.record.name.clone(),
             model: route.record.model.clone(),
             dimensions: 0,
-            vectors: Vec::with_capacity(asked.texts.len()),
+            vectors: Vec::with_capacity(texts.len()),
             usage: None,
         };
-        for texts in batches(asked.texts, most) {
+        for texts in batches(texts, most) {
             let request = EmbeddingRequest {
                 model: route.record.model.clone(),
                 texts: texts.to_vec(),
-                purpose: asked.purpose,
+                purpose,
                 dimensions: option("dimensions"),
-                options: route.record.options.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+                options: request::options(route),
             };
             let input = texts.iter().map(|text| tokens::of_text(text)).sum();
-            let held = self.hold_tokens(route, SourceLine::Embedding, Some(asked.cause), (input, 0)).await;
+            let held = self.hold_tokens(route, SourceLine::Embedding, cause, (input, 0)).await;
             let held = held.map_err(Unmade::Limited)?;
-            let embedded = self.caller().embed(route, &request).await;
+            let tally = held.as_ref().map(Held::tally);
+            let asks = || {
+                if let Some(tally) = &tally {
+                    tally.asks();
+                }
+            };
+            let embedded = self.caller().embed(route, &request, asks).await;
             if let Some(held) = held {
                 held.settle(embedded.as_ref().ok().and_then(|made| made.usage), embedded.as_ref().err());
             }
@@ -71,10 +96,17 @@ impl Providers {
 }
 
 /// Why a source has made no vectors.
-enum Unmade {
+pub(super) enum Unmade {
     Failed(Failure),
     /// It was not asked.
     Limited(LimitInTheWay),
+}
+
+/// How many texts an adapter's vendor takes in one request.
+fn batch_of(adapter: &AdapterDescriptor) -> usize {
+    let said = adapter.meta.iter().find(|(name, _)| name == BATCH_OF_ADAPTER);
+    let said = said.and_then(|(_, count)| count.trim().parse::<usize>().ok()).filter(|count| *count > 0);
+    said.map_or(BATCH, |count| count.min(LARGEST_BATCH))
 }
 
 /// Takes over what came of a batch, if it is as many vectors as there were texts, all of one length.

@@ -41,23 +41,24 @@ impl Providers {
 }
 
 /// The sources of one request that a limit is in the way of, with what is said of it.
-#[derive(Debug, Default)]
-pub(super) struct Limited(BTreeMap<String, String>);
+#[derive(Default)]
+pub(super) struct Limited(BTreeMap<String, LimitInTheWay>);
 
 impl Limited {
     /// Notes that a source can't be asked. What it is called among the others' failures is answered.
     pub(super) fn note(&mut self, route: &Route, limit: LimitInTheWay) -> Failure {
-        let failure = failure(FailureClass::Unfunded, limit.sentence.clone());
-        self.0.insert(route.record.name.clone(), limit.sentence);
+        let failure = failure(FailureClass::Unfunded, limit.sentence().to_owned());
+        self.0.insert(route.record.name.clone(), limit);
         failure
     }
 
     /// Where a limit kept a source from being asked, that is said first, and then what became of the others.
-    pub(super) fn explain(self, mut failure: ModelsFailure) -> ModelsFailure {
-        let Some(limit) = self.0.values().next() else { return failure };
+    pub(super) fn explain(mut self, mut failure: ModelsFailure) -> ModelsFailure {
         let others = failure.tried.iter().filter(|(name, _)| !self.0.contains_key(name)).cloned().collect::<Vec<_>>();
+        let Some((_, limit)) = self.0.pop_first() else { return failure };
+        let limit = limit.say();
         failure.sentence = match others.as_slice() {
-            [] => limit.clone(),
+            [] => limit,
             _ => format!("{limit} {}", sentence::all_failed(others, None, None).sentence),
         };
         failure

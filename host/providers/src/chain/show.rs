@@ -41,6 +41,13 @@ impl<'a> Show<'a> {
         self.tally = tally;
     }
 
+    /// This attempt's request is sent.
+    pub(super) fn asks(&self) {
+        if let Some(tally) = &self.tally {
+            tally.asks();
+        }
+    }
+
     pub(super) fn piece(&mut self, delta: &ModelDelta) {
         if let Some(tally) = &self.tally {
             tally.piece(delta);

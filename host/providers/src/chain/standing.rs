@@ -203,7 +203,13 @@ impl Standings {
             again: None,
         };
         let state = entry.state(record);
-        let before = self.failed.lock().unwrap_or_else(PoisonError::into_inner).insert(record.name.clone(), entry);
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        if failed.get(&record.name).is_some_and(|before| before.concerns(record, key) && before.keeps_away()) {
+            // What another request has found out meanwhile weighs more.
+            return;
+        }
+        let before = failed.insert(record.name.clone(), entry);
+        drop(failed);
         let told = before.filter(|before| before.concerns(record, key));
         if told.map(|before| (before.standing, before.failure.class)) != Some((SourceStanding::Ready, failure.class)) {
             self.announce(state);
@@ -243,6 +249,11 @@ impl Standings {
 }
 
 impl Failed {
+    /// Whether the source is not to be asked now.
+    fn keeps_away(&self) -> bool {
+        self.standing != SourceStanding::Ready && self.again.is_none_or(|again| again > Instant::now())
+    }
+
     fn concerns(&self, record: &SourceRecord, key: Option<&Secret>) -> bool {
         let moved = SourceRecord { position: self.record.position, ..record.clone() };
         self.record == moved && self.key.as_ref() == key

@@ -165,6 +165,8 @@ impl Providers {
         asked: LineRequest<'_>,
         show: &mut Show<'_>,
     ) -> Result<AssistantAnswer, LimitInTheWay> {
+        // What an earlier source has shown is not this one's, even where this one is never asked.
+        show.begin();
         let mut request = request::build(&self.settings, route, asked.prompt);
         let whole = std::mem::take(&mut request.prompt);
         let mut room = self.windows.room(&self.settings, &route.record, request.max_tokens);

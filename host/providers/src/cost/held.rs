@@ -1,6 +1,6 @@
 //! What is set aside for one call, until it is known what it took.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use homeagent_settings::{CallState, CallUsage, Charge, Reserved};
@@ -9,9 +9,14 @@ use homeagent_types::tokens;
 
 use super::{Costs, Tariff};
 
+/// A vendor that counts more tokens than this, in one call, counts wrongly.
+const MOST_TOKENS: u64 = 1 << 40;
+
 /// What has come of an answer so far. Whoever reads the answer tells it each piece.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
+    /// The request is on its way.
+    asked: AtomicBool,
     /// Tokens, estimated.
     received: AtomicU64,
     /// What the vendor counted last.
@@ -19,6 +24,11 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
+    /// The request is sent at this moment. Before it, a call costs nothing.
+    pub(crate) fn asks(&self) {
+        self.asked.store(true, Ordering::Relaxed);
+    }
+
     pub(crate) fn piece(&self, delta: &ModelDelta) {
         let tokens = match delta {
             ModelDelta::Text(text) | ModelDelta::Reasoning(text) => tokens::of_text(text),
@@ -32,6 +42,10 @@ impl Tally {
             ModelDelta::Finish(_) | ModelDelta::Opaque(_) | ModelDelta::Error(_) => return,
         };
         self.received.fetch_add(tokens, Ordering::Relaxed);
+    }
+
+    fn asked(&self) -> bool {
+        self.asked.load(Ordering::Relaxed)
     }
 
     fn counted(&self) -> Option<Usage> {
@@ -66,10 +80,12 @@ impl Held {
         let state = CallState::Settled;
         let class = failure.map_or("", |failure| failure.class.as_str());
         match failure {
-            None => match counted {
+            // No prompt is without a token: that is how vendors count that do not count.
+            None => match counted.filter(|usage| usage.input > 0) {
                 Some(usage) => self.close(state, class, true, from_vendor(usage)),
-                None => self.close(state, class, false, self.estimated(None, received)),
+                None => self.close(state, class, false, self.estimated(counted, received)),
             },
+            Some(_) if !self.tally.asked() => self.close(state, class, true, CallUsage::default()),
             Some(failure) if counted.is_none() && received == 0 && !may_be_charged(failure.class) => {
                 self.close(state, class, true, CallUsage::default());
             }
@@ -81,7 +97,10 @@ impl Held {
     fn estimated(&self, counted: Option<Usage>, received: u64) -> CallUsage {
         match counted.map(from_vendor) {
             // Vendors that count as they go begin with a token or none of the answer.
-            Some(usage) => CallUsage { output: usage.output.max(received), ..usage },
+            Some(usage) => {
+                let input = if usage.input == 0 { self.sent } else { usage.input };
+                CallUsage { input, output: usage.output.max(received), ..usage }
+            }
             None => CallUsage { input: self.sent, output: received, ..CallUsage::default() },
         }
     }
@@ -96,17 +115,19 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        let usage = self.estimated(self.tally.counted(), self.tally.received.load(Ordering::Relaxed));
-        self.close(CallState::Cancelled, "", false, usage);
+        let asked = self.tally.asked();
+        let estimated = || self.estimated(self.tally.counted(), self.tally.received.load(Ordering::Relaxed));
+        let usage = if asked { estimated() } else { CallUsage::default() };
+        self.close(CallState::Cancelled, "", !asked, usage);
     }
 }
 
 fn from_vendor(usage: Usage) -> CallUsage {
     CallUsage {
-        input: usage.input,
-        cached: usage.cached.unwrap_or(0),
-        written: usage.cache_written.unwrap_or(0),
-        output: usage.output,
+        input: usage.input.min(MOST_TOKENS),
+        cached: usage.cached.unwrap_or(0).min(MOST_TOKENS),
+        written: usage.cache_written.unwrap_or(0).min(MOST_TOKENS),
+        output: usage.output.min(MOST_TOKENS),
     }
 }
 

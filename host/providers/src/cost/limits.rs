@@ -10,7 +10,7 @@ use jiff::tz::TimeZone;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::Costs;
+use super::{Costs, LimitInTheWay};
 
 /// From so many hundredths of a limit on, the owner is told.
 const NEAR: u128 = 80;
@@ -50,9 +50,36 @@ pub(super) struct Rule {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Told {
     key: &'static str,
-    unit: String,
+    most: Amount,
     since: Date,
     kind: NoticeKind,
+}
+
+/// What a limit in the way is told by, until it is known whether whoever asked reads it. Dropped, it is told to the owner.
+pub(crate) struct News {
+    costs: Costs,
+    told: Told,
+    text: String,
+}
+
+impl News {
+    /// The owner reads it as the answer to what they asked.
+    pub(crate) fn read(mut self) {
+        self.tell(true);
+    }
+
+    fn tell(&mut self, answered: bool) {
+        let text = std::mem::take(&mut self.text);
+        if !text.is_empty() {
+            self.costs.tell(self.told.clone(), text, answered);
+        }
+    }
+}
+
+impl Drop for News {
+    fn drop(&mut self) {
+        self.tell(false);
+    }
 }
 
 /// What a notice is about.
@@ -130,7 +157,7 @@ impl Costs {
     pub(super) fn warn(&self) {
         for (rule, spent) in self.near() {
             let text = format!("Of the {} ({} = {}), {spent} are spent.", rule.words(), rule.key, rule.limit.most);
-            self.tell(&rule, NoticeKind::Near, text, false);
+            self.tell(rule.told(NoticeKind::Near), text, false);
         }
     }
 
@@ -155,8 +182,14 @@ impl Costs {
     }
 
     /// What is said where a limit is in the way; the owner is told, too. Whom the owner has not named learns nothing of
-    /// the owner's money.
-    pub(super) fn in_the_way(&self, rule: &Rule, reached: &LimitReached, role: Role, zone: &TimeZone) -> String {
+    /// the owner's money. `reads`: who asks is the owner, who may read the sentence as the answer.
+    pub(super) fn in_the_way(
+        &self,
+        rule: &Rule,
+        reached: &LimitReached,
+        (role, reads): (Role, bool),
+        zone: &TimeZone,
+    ) -> LimitInTheWay {
         let most = &rule.limit.most;
         let free = rule.limit.until.tomorrow().unwrap_or(rule.limit.until);
         let place = zone.iana_name().map(|name| format!(" ({name})")).unwrap_or_default();
@@ -172,12 +205,14 @@ impl Costs {
             rule.key,
             self.raised(rule),
         );
-        self.tell(rule, NoticeKind::Reached, full.clone(), role == Role::Owner);
-        match role {
+        let news = News { costs: self.clone(), told: rule.told(NoticeKind::Reached), text: full.clone() };
+        let sentence = match role {
             Role::Owner => full,
             Role::Member => format!("{facts} It can go on {again}."),
             Role::Guest | Role::Plugin => format!("What may be spent on this is used up; I can answer again {again}."),
-        }
+        };
+        // What is not kept is told at once.
+        LimitInTheWay { sentence, news: reads.then_some(news) }
     }
 
     /// The setting's value with twice as much of the amount that is reached.
@@ -190,27 +225,24 @@ impl Costs {
         amounts.map(raise).collect::<Vec<_>>().join(", ")
     }
 
-    fn tell(&self, rule: &Rule, kind: NoticeKind, text: String, answered: bool) {
+    fn tell(&self, news: Told, text: String, answered: bool) {
+        let Told { key, kind, since, .. } = news;
         let mut told = self.inner.told.lock().unwrap_or_else(PoisonError::into_inner);
         // Of days that are over nothing is told any more.
-        told.retain(|old| old.key != rule.key || old.since >= rule.limit.since);
-        if !told.insert(rule.told(kind)) {
+        told.retain(|old| old.key != key || old.since >= since);
+        if !told.insert(news) {
             return;
         }
         drop(told);
-        tracing::warn!(setting = rule.key, "{text}");
+        tracing::warn!(setting = key, "{text}");
         // An error only says that nobody listens.
-        let _ = self.inner.notices.send(CostNotice { kind, setting: rule.key, text, answered });
+        let _ = self.inner.notices.send(CostNotice { kind, setting: key, text, answered });
     }
 }
 
 impl Rule {
     fn told(&self, kind: NoticeKind) -> Told {
-        let unit = match &self.limit.most {
-            Amount::Money(_, currency) => currency.clone(),
-            Amount::Tokens(_) => "tokens".to_owned(),
-        };
-        Told { key: self.key, unit, since: self.limit.since, kind }
+        Told { key: self.key, most: self.limit.most.clone(), since: self.limit.since, kind }
     }
 
     fn words(&self) -> String {

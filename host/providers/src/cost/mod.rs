@@ -18,6 +18,7 @@ use tokio::sync::broadcast;
 
 pub use self::built_in::BuiltInPrice;
 pub(crate) use self::held::{Held, Tally};
+use self::limits::News;
 pub use self::limits::{CostNotice, LimitState, NoticeKind};
 pub use self::report::{CostReport, CostToday, PriceList, SourcePrice};
 pub(crate) use self::tariff::is_local;
@@ -68,10 +69,26 @@ pub(crate) struct Asking<'a> {
 }
 
 /// A limit is in the way of a call.
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LimitInTheWay {
     /// What to tell whoever asked.
-    pub(crate) sentence: String,
+    sentence: String,
+    /// What the owner is told where that sentence does not go out to them.
+    news: Option<News>,
+}
+
+impl LimitInTheWay {
+    /// What to tell whoever asked.
+    pub(crate) fn sentence(&self) -> &str {
+        &self.sentence
+    }
+
+    /// The sentence, which goes out to whoever asked.
+    pub(crate) fn say(self) -> String {
+        if let Some(news) = self.news {
+            news.read();
+        }
+        self.sentence
+    }
 }
 
 impl Costs {
@@ -142,11 +159,14 @@ impl Costs {
         let (reserved, written) = match self.inner.ledger.reserve(&call, &limits) {
             Ok(reserved) => reserved,
             Err(reached) => {
-                let sentence = match rules.get(reached.limit) {
-                    Some(rule) => self.in_the_way(rule, &reached, call.role, &zone),
-                    None => "A limit of what models may cost is reached.".to_owned(),
-                };
-                return Err(LimitInTheWay { sentence });
+                // What a plugin is answered nobody else may ever read.
+                let reads = call.role == Role::Owner && call.plugin.is_none();
+                return Err(match rules.get(reached.limit) {
+                    Some(rule) => self.in_the_way(rule, &reached, (call.role, reads), &zone),
+                    None => {
+                        LimitInTheWay { sentence: "A limit of what models may cost is reached.".to_owned(), news: None }
+                    }
+                });
             }
         };
         let held = Held::new(self.clone(), reserved, tariff, asking.input);

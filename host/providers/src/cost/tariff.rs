@@ -12,6 +12,9 @@ use super::built_in::BuiltInPrice;
 /// Rates are for so many tokens.
 const MILLION: u128 = 1_000_000;
 
+/// The most that one call is taken to cost, in billionths: sums of many such have to have room in a database.
+const MOST: u64 = 1 << 52;
+
 /// The prices among which is looked.
 #[derive(Clone, Copy, Debug)]
 pub struct PriceTables<'a> {
@@ -109,9 +112,7 @@ impl Tariff {
 
 fn sum(parts: &[(u64, Nano)]) -> Nano {
     let total: u128 = parts.iter().map(|(tokens, rate)| u128::from(*tokens) * u128::from(rate.0)).sum();
-    let nano = u64::try_from(total.div_ceil(MILLION)).unwrap_or(u64::MAX);
-    // What is kept in a database has a sign.
-    Nano(nano.min(i64::MAX.unsigned_abs()))
+    Nano(u64::try_from(total.div_ceil(MILLION)).unwrap_or(MOST).min(MOST))
 }
 
 /// The price that fits best among those whose day has come, and the moment by its time zone.

@@ -212,6 +212,7 @@ async fn at_the_limit_a_free_source_answers_or_a_sentence_says_until_when() {
     let raise = "waiter settings set core.cost.day \"7.00 EUR, 260.00 USD\"";
     assert!(refused.sentence.contains(raise), "{}", refused.sentence);
     let told = notices.try_recv().expect("the owner is told");
+    assert!(told.answered, "they read it");
     assert_eq!((told.kind, told.setting, told.text), (NoticeKind::Reached, "core.cost.day", refused.sentence));
     shop.ask().await.expect_err("it is still reached");
     notices.try_recv().expect_err("once");
@@ -296,4 +297,45 @@ async fn the_owner_is_told_once_when_four_fifths_are_spent() {
     shop.ask().await.expect("it answers");
     assert!(notices.try_recv().expect("another amount").text.contains("480 tokens"), "tokens are told by themselves");
     notices.try_recv().expect_err("once");
+}
+
+#[tokio::test]
+async fn a_vendor_that_counts_nothing_is_not_free_and_one_that_counts_wildly_stops_nothing() {
+    let vendor = Vendor::start(vec![counts("zeros", 0, 0, 0), counts("wild", u64::MAX, 0, u64::MAX)]).await;
+    let shop = Shop::open();
+    shop.add("paid", &vendor.url);
+    shop.ask().await.expect("it answers");
+    assert_eq!(shop.spent(), (format!("{}.00", prompt() + homeagent_types::tokens::of_text("zeros")), 1));
+    shop.ask().await.expect("it answers");
+    let total = shop.report(CostKey::Day).total;
+    assert!(total.input > 1 << 40 && total.input < 1 << 41, "{total:?}");
+}
+
+#[tokio::test]
+async fn what_was_never_sent_costs_nothing() {
+    let shop = Shop::open();
+    shop.add("paid", "http://127.0.0.1:1");
+    let record = shop.sources.get("paid").expect("it is there");
+    // Its adapter can't be opened.
+    shop.sources.add(&SourceRecord { adapter: "lost".to_owned(), ..record }).expect("added");
+    shop.ask().await.expect_err("it can't answer");
+    assert_eq!((shop.spent(), shop.report(CostKey::Source).total.calls), (("0.00".to_owned(), 0), 1));
+}
+
+#[tokio::test]
+async fn the_owner_is_told_of_the_limit_where_a_free_source_answers_and_again_of_a_higher_one() {
+    let free = Vendor::start((0..3).map(|_| says("free")).collect()).await;
+    let shop = Shop::open();
+    let mut notices = shop.costs.subscribe();
+    shop.add("paid", "http://127.0.0.1:1");
+    shop.add("free", &free.url);
+    for most in ["1 USD", "1 USD", "2 USD"] {
+        shop.limit("core.cost.day", most);
+        assert_eq!(shop.ask().await.expect("it answers").source, "free");
+    }
+    for most in ["1.00 USD", "2.00 USD"] {
+        let told = notices.try_recv().expect("the owner is told");
+        assert!(!told.answered && told.text.contains(most), "{told:?}");
+    }
+    notices.try_recv().expect_err("once of each");
 }

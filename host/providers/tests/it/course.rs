@@ -237,3 +237,42 @@ async fn a_state_says_when_the_source_is_asked_again() {
     assert!((before + 1_190_000..=homeagent_types::now() + 1_200_000).contains(&again), "{state:?}");
     assert!(state.since.is_some_and(|since| since >= before) && state.again_in_ms.is_some());
 }
+
+#[tokio::test]
+async fn what_one_request_did_wrong_does_not_undo_what_another_found_out() {
+    let go_on = Arc::new(Notify::new());
+    let wrong = Reply::Held(Arc::clone(&go_on), Box::new(error(400, "{\"error\":{\"message\":\"odd\"}}")));
+    let (world, vendors) =
+        world(hasty(), vec![vec![wrong, error(402, "{\"error\":{\"message\":\"no money\"}}")]]).await;
+    let second = async {
+        while vendors[0].requests().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        world.fails().await;
+        go_on.notify_one();
+    };
+    let (first, ()) = tokio::join!(world.fails(), second);
+    assert_eq!(first.1, [FailureClass::BadRequest]);
+    assert_eq!(world.standing("a"), SourceStanding::Unfunded);
+    assert!(reason(&world, "a").is_some_and(|reason| reason.contains("no money")));
+}
+
+#[tokio::test]
+async fn a_key_that_is_added_in_the_midst_of_a_request_is_used() {
+    let go_on = Arc::new(Notify::new());
+    let held = Reply::Held(Arc::clone(&go_on), Box::new(error(500, "{}")));
+    let policy = Policy { back_off: Duration::from_secs(3600), ..Policy::default() };
+    let (world, vendors) = world(policy, vec![vec![held]]).await;
+    let late = Vendor::start(vec![says("here I am")]).await;
+    let record = SourceRecord { secret: Some("late".to_owned()), ..world.source("b", "openai", &late.url) };
+    world.sources.add(&record).expect("added");
+    let add = async {
+        while vendors[0].requests().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        world.secrets.set("late", "sk-late".into()).expect("set");
+        go_on.notify_one();
+    };
+    let (answer, ()) = tokio::join!(world.ask(), add);
+    assert_eq!(answer.expect("b answers").source, "b");
+}

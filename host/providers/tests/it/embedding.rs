@@ -75,3 +75,24 @@ async fn what_can_not_be_used_is_said() {
     let failure = embed(&world, &["x"], None).await.expect_err("two of one text");
     assert_eq!(failure.tried[0].1.class, FailureClass::Protocol);
 }
+
+#[tokio::test]
+async fn as_many_texts_go_together_as_the_adapter_says_and_a_hundred_at_most() {
+    let vendor = Vendor::start(vec![vectors(&[0.0; 100]), vectors(&[1.0])]).await;
+    let world = World::new(hasty());
+    add(&world, "a", &vendor.url, &[]);
+    assert_eq!(embed(&world, &["x"; 101], None).await.expect("vectors").vectors.len(), 101);
+}
+
+#[tokio::test]
+async fn a_test_of_a_source_of_vectors_makes_one() {
+    let vendor = Vendor::start(vec![error(401, "{\"error\":\"bad key\"}"), vectors(&[1.0])]).await;
+    let world = World::new(hasty());
+    add(&world, "a", &vendor.url, &[]);
+    let failure = world.providers.test("a").await.expect_err("refused");
+    assert!(failure.sentence.contains("bad key"), "{}", failure.sentence);
+    assert_eq!(world.standing("a"), homeagent_providers::SourceStanding::Disabled);
+    assert_eq!(world.providers.test("a").await.expect("a vector").answer.text, "a vector of 2 numbers");
+    assert_eq!(world.standing("a"), homeagent_providers::SourceStanding::Ready);
+    assert!(vendor.requests()[1].contains("[\"OK\"]"), "{:?}", vendor.requests());
+}

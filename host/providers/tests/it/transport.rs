@@ -64,3 +64,16 @@ async fn an_adapter_cannot_send_the_request_elsewhere() {
     assert!(seen.starts_with("POST /v1/x?y=1 HTTP/1.1\r\n") && seen.contains("x-own: 1\r\n"), "{seen}");
     assert!(!seen.contains("elsewhere") && seen.contains("content-length: 2\r\n"), "{seen}");
 }
+
+#[tokio::test]
+async fn a_connection_that_never_stands_is_no_time_out_of_an_answer() {
+    // One connection fills the queue of those that wait to be taken; the next gets no answer.
+    let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
+    socket.bind("127.0.0.1:0".parse().expect("an address")).expect("bound");
+    let listener = socket.listen(0).expect("it listens");
+    let address = listener.local_addr().expect("an address");
+    let _waiting = tokio::net::TcpStream::connect(address).await.expect("connected");
+    let timeouts = Timeouts { connect: Duration::from_millis(50), ..Timeouts::default() };
+    let failure = fetch(&format!("http://{address}"), request("/x"), timeouts).await.expect_err("it can't be reached");
+    assert_eq!(failure.class, FailureClass::Network, "{}", failure.message);
+}

@@ -1,8 +1,9 @@
 //! Each source is asked what its model's window holds.
 
+use homeagent_providers::Policy;
 use homeagent_types::model::{FailureClass, Message};
 
-use crate::vendor::{Ending, Reply, Vendor, end, error, says, text};
+use crate::vendor::{Ending, Reply, Vendor, breaks_after, end, error, says, text};
 use crate::world::{World, hasty};
 
 /// A conversation of so many turns of about 120 tokens each; each can be told from the others.
@@ -92,4 +93,17 @@ async fn what_the_vendor_counts_above_the_estimate_is_learnt() {
     let shown: Vec<_> = vendor.requests().iter().map(|request| turns(request, 60)).collect();
     assert_eq!(shown[0], (60, true));
     assert!(shown[1].0 < 50 && shown[1].1, "{shown:?}");
+}
+
+#[tokio::test]
+async fn the_part_of_an_answer_stays_its_sources_where_the_next_one_can_not_even_be_asked() {
+    let (broken, small) = (Vendor::start(vec![breaks_after("half")]).await, Vendor::start(vec![says("never")]).await);
+    let world = World::new(Policy { attempts: 1, ..hasty() });
+    with_context(&world, "broken", &broken.url, "100000");
+    with_context(&world, "small", &small.url, "3000");
+    let failure =
+        world.ask_for(vec![Message::user("a very long word ".repeat(4000))]).await.expect_err("nobody answers");
+    let partial = failure.partial.expect("the half of it");
+    assert_eq!((partial.source.as_str(), partial.answer.text.as_str()), ("broken", "half"));
+    assert!(small.requests().is_empty());
 }

@@ -84,7 +84,8 @@ struct Shared {
 /// A limit on what may be spent on some days.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CostLimit {
-    /// Whose calls count; everybody's where it is none.
+    /// Whose calls count; everybody's where it is none. Beside guests, the role `guest` means plugins that ask by
+    /// themselves: nobody whom the owner has named stands behind those.
     pub role: Option<Role>,
     /// The first day.
     pub since: Date,
@@ -92,6 +93,17 @@ pub struct CostLimit {
     pub until: Date,
     /// The most.
     pub most: Amount,
+}
+
+impl CostLimit {
+    /// Whether calls by this role count.
+    fn concerns(&self, role: Role) -> bool {
+        match self.role {
+            None => true,
+            Some(Role::Guest) => matches!(role, Role::Guest | Role::Plugin),
+            Some(only) => only == role,
+        }
+    }
 }
 
 /// A limit leaves too little for a call.
@@ -154,8 +166,7 @@ impl Ledger {
         let mut sums = self.sums();
         if !call.local {
             for (place, limit) in limits.iter().enumerate() {
-                let concerned =
-                    limit.role.is_none_or(|role| role == call.role) && (limit.since..=limit.until).contains(&call.day);
+                let concerned = limit.concerns(call.role) && (limit.since..=limit.until).contains(&call.day);
                 let wanted = call.charge.of(&limit.most).filter(|_| concerned);
                 let Some(wanted) = wanted else { continue };
                 let spent = sums.spent(limit);
@@ -171,7 +182,7 @@ impl Ledger {
         sums.add(&reserved);
         // In the order of the ids, so before the lock is given back.
         let (tell, told) = oneshot::channel();
-        self.shared.writer.send(Job::Reserve { id, call: Box::new(call.clone()), tell });
+        self.shared.writer.send(Job::Reserve { id, call: Box::new(call.clone()), tell: Some(tell) });
         Ok((reserved, told))
     }
 

@@ -76,7 +76,7 @@ impl Sums {
     /// What is spent of a limit, in its unit.
     pub(super) fn spent(&self, limit: &CostLimit) -> u64 {
         let days = self.days.range(limit.since..=limit.until).flat_map(|(_, roles)| roles);
-        let concerned = days.filter(|(role, _)| limit.role.is_none_or(|only| only == **role));
+        let concerned = days.filter(|(role, _)| limit.concerns(**role));
         concerned.filter_map(|(_, sum)| sum.of(&limit.most)).fold(0, u64::saturating_add)
     }
 

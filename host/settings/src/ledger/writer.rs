@@ -11,10 +11,15 @@ use crate::database::{Database, DatabaseError};
 
 /// How many jobs share a commit at most.
 const GROUP: usize = 256;
+/// How many jobs wait at most for a disk that takes nothing.
+const KEPT: usize = 10_000;
+
+/// The most tokens, or billionths, of one call.
+const MOST: i64 = 1 << 52;
 
 /// What is to be written.
 pub(super) enum Job {
-    Reserve { id: i64, call: Box<Call>, tell: oneshot::Sender<Result<(), DatabaseError>> },
+    Reserve { id: i64, call: Box<Call>, tell: Option<oneshot::Sender<Result<(), DatabaseError>>> },
     Settle { id: i64, state: CallState, failure: String, counted: bool, charge: Charge },
     Fold { before: String },
     Flush(Sender<()>),
@@ -74,26 +79,54 @@ impl Drop for Writer {
 
 fn write(database: &Database, mut connection: Connection, jobs: &Receiver<Job>) {
     connection.set_prepared_statement_cache_capacity(16);
-    while let Ok(first) = jobs.recv() {
-        let mut group = vec![first];
+    // What could not be written yet.
+    let mut kept: Vec<Job> = Vec::new();
+    loop {
+        let first = jobs.recv();
+        let ends = first.is_err();
+        let mut group = std::mem::take(&mut kept);
+        group.extend(first);
         group.extend(jobs.try_iter().take(GROUP - 1));
         let outcome = commit(&mut connection, &group).map_err(|source| database.error("writing the ledger", source));
         if let Err(error) = &outcome {
-            tracing::error!(%error, "calls of models are not written to the ledger; limits hold until the daemon ends");
+            tracing::error!(%error, "calls of models are not written to the ledger yet; limits hold until the daemon ends");
+        }
+        // By itself: where it fails, calls are written all the same.
+        for job in &group {
+            if let Job::Fold { before } = job
+                && let Err(error) = fold(&mut connection, before)
+            {
+                tracing::error!(%error, "old calls of models are not added up");
+            }
         }
         for job in group {
             // Whoever does not wait any more need not know.
             match job {
-                Job::Reserve { tell, .. } => drop(tell.send(outcome.clone())),
+                Job::Reserve { id, call, tell } => {
+                    if let Some(tell) = tell {
+                        drop(tell.send(outcome.clone()));
+                    }
+                    kept.push(Job::Reserve { id, call, tell: None });
+                }
                 Job::Flush(tell) => drop(tell.send(())),
-                Job::Settle { .. } | Job::Fold { .. } => {}
+                settle @ Job::Settle { .. } => kept.push(settle),
+                Job::Fold { .. } => {}
             }
+        }
+        if outcome.is_ok() {
+            kept.clear();
+        } else if kept.len() > KEPT {
+            tracing::error!(lost = kept.len() - KEPT, "calls of models will be missing in the ledger");
+            kept.truncate(KEPT);
+        }
+        if ends {
+            return;
         }
     }
 }
 
 fn commit(connection: &mut Connection, group: &[Job]) -> rusqlite::Result<()> {
-    if group.iter().all(|job| matches!(job, Job::Flush(_))) {
+    if group.iter().all(|job| matches!(job, Job::Flush(_) | Job::Fold { .. })) {
         return Ok(());
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -103,8 +136,7 @@ fn commit(connection: &mut Connection, group: &[Job]) -> rusqlite::Result<()> {
             Job::Settle { id, state, failure, counted, charge } => {
                 settle(&transaction, *id, state.as_str(), failure, *counted, charge)?;
             }
-            Job::Fold { before } => fold(&transaction, before)?,
-            Job::Flush(_) => {}
+            Job::Flush(_) | Job::Fold { .. } => {}
         }
     }
     transaction.commit()
@@ -118,7 +150,8 @@ fn reserve(transaction: &Transaction<'_>, id: i64, call: &Call) -> rusqlite::Res
         .prepare_cached(
             "INSERT INTO model_calls (id, at, day, source, model, line, run, conversation, principal, role, plugin, state,
                 failure, local, counted, input, cached, written, output, currency, cost)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 'reserved', '', ?12, 0, ?13, ?14, ?15, ?16, ?17, ?18)",
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 'reserved', '', ?12, 0, ?13, ?14, ?15, ?16, ?17, ?18)
+             ON CONFLICT (id) DO NOTHING",
         )?
         .execute(params![
             id,
@@ -174,7 +207,8 @@ fn settle(
 }
 
 /// Calls of these days become sums.
-fn fold(transaction: &Transaction<'_>, before: &str) -> rusqlite::Result<()> {
+fn fold(connection: &mut Connection, before: &str) -> rusqlite::Result<()> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     transaction.execute(
         "INSERT INTO model_days (day, source, model, line, conversation, principal, role, plugin, local, currency,
             calls, estimated, input, cached, written, output, cost)
@@ -187,7 +221,8 @@ fn fold(transaction: &Transaction<'_>, before: &str) -> rusqlite::Result<()> {
             output = output + excluded.output, cost = cost + excluded.cost",
         [before],
     )?;
-    transaction.execute("DELETE FROM model_calls WHERE day < ?1 AND state <> 'reserved'", [before]).map(drop)
+    transaction.execute("DELETE FROM model_calls WHERE day < ?1 AND state <> 'reserved'", [before])?;
+    transaction.commit()
 }
 
 /// A call has one price, in one currency.
@@ -195,6 +230,7 @@ fn money(charge: &Charge) -> (&str, i64) {
     charge.money.first_key_value().map_or(("", 0), |(currency, nano)| (currency.as_str(), number(nano.0)))
 }
 
+/// As much as leaves room for sums of many such.
 fn number(count: u64) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
+    i64::try_from(count).unwrap_or(MOST).min(MOST)
 }

@@ -188,7 +188,7 @@ fn cost() -> Vec<Declaration> {
         limit(
             "core.cost.guests_day",
             serde_json::json!(["1 USD", "1 EUR", "7 CNY"]),
-            "What the guests together may cost in a day, as core.cost.day and within it",
+            "What the guests, and plugins that ask by themselves, together may cost in a day, as core.cost.day and within it",
         ),
         integer(
             "core.cost.call_days",

@@ -91,6 +91,8 @@ fn a_limit_counts_what_is_set_aside_and_only_whom_it_concerns() {
     let guest = |tokens| Call { role: Role::Guest, ..call(Charge { money: BTreeMap::new(), ..charge(tokens, 0) }) };
     ledger.reserve(&guest(1_000), &limits).expect("the owner's tokens are not the guests'");
     assert_eq!(ledger.reserve(&guest(1), &limits).expect_err("it is too much").limit, 1);
+    let plugin = Call { role: Role::Plugin, ..guest(1) };
+    assert_eq!(ledger.reserve(&plugin, &limits).expect_err("nor is it passed through a plugin").limit, 1);
     ledger.reserve(&Call { local: true, ..guest(1_000_000) }, &limits).expect("what is free counts for no limit");
     let tomorrow = Call { day: TODAY.tomorrow().expect("a day"), ..guest(1_000) };
     ledger.reserve(&tomorrow, &limits).expect("the next day has a limit of its own");
@@ -213,4 +215,39 @@ proptest! {
         prop_assert_eq!(spent, limits.iter().map(|limit| ledger.spent(limit)).collect::<Vec<_>>());
         prop_assert_eq!(total(&ledger, CostKey::Day), sums[0].clone());
     }
+}
+
+#[test]
+fn a_count_beyond_reason_keeps_nothing_from_starting_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (database, ledger) = open(&folder);
+    for took in [charge(u64::MAX, u64::MAX), charge(10, 3)] {
+        let (held, _) = ledger.reserve(&call(charge(10, 3)), &[]).expect("there is no limit");
+        ledger.settle(held, CallState::Settled, "", true, took);
+    }
+    drop((database, ledger));
+    let (_database, ledger) = open(&folder);
+    assert_eq!(ledger.spent(&limit("1 tokens")), Amount::Tokens((1 << 52) + 10));
+    ledger.fold(TODAY.tomorrow().expect("a day"));
+    let lines = ledger.report(CostKey::Day, &CostSpan::default()).expect("it can be read");
+    assert_eq!((lines[0].calls, lines[0].input), (2, (1 << 52) + 10));
+}
+
+#[test]
+fn what_the_disk_did_not_take_is_written_when_it_does() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (database, ledger) = open(&folder);
+    let other = rusqlite::Connection::open(folder.path().join("db")).expect("it opens");
+    let refuse = "CREATE TRIGGER full BEFORE INSERT ON model_calls BEGIN SELECT RAISE(ABORT, 'the disk is full'); END";
+    other.execute_batch(refuse).expect("made");
+    let (held, told) = ledger.reserve(&call(charge(10, 3)), &[]).expect("there is no limit");
+    told.blocking_recv().expect("it is told").expect_err("it can't be written");
+    ledger.settle(held, CallState::Settled, "", true, charge(7, 2));
+    assert_eq!(total(&ledger, CostKey::Day).calls, 0);
+    other.execute_batch("DROP TRIGGER full").expect("dropped");
+    let total = total(&ledger, CostKey::Day);
+    assert_eq!((total.calls, total.input, total.estimated), (1, 7, 0));
+    drop((database, ledger));
+    let (database, ledger) = open(&folder);
+    assert_eq!((ledger.of_day(TODAY), database.take_remarks()), (charge(7, 2), Vec::<String>::new()));
 }
