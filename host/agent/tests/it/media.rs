@@ -3,11 +3,12 @@
 use homeagent_journal::EventKind;
 use homeagent_media::Address;
 use homeagent_types::ports::Mind as _;
+use homeagent_types::stage::{HandlerMode, Patch, Stage, StageData};
 use homeagent_types::{
     ChannelDefinition, Effect, Media, MediaKind, MediaSource, OutputCapabilities, Submission, ToolOutput,
 };
 
-use crate::fake::{FakePlugins, answer, call, channel, tool};
+use crate::fake::{FakePlugins, answer, call, channel, stage, tool};
 use crate::home::{Home, finished, said, soon};
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
@@ -291,4 +292,20 @@ async fn two_large_pictures_of_one_reply_are_not_too_much_for_a_frame() {
     assert_eq!(output.media.len(), 1, "the first goes along");
     assert!(output.text.contains("[two can't be shown here; at home, `waiter media get"), "{}", output.text);
     assert!(!output.text.contains("127.0.0.1"), "its readers are elsewhere");
+}
+
+#[tokio::test]
+async fn of_one_message_not_more_is_fetched_than_somebody_means() {
+    let home = Home::new().await;
+    home.plugins.offer_stage("reader", stage(Stage::OnInput, HandlerMode::Rewrite, 0), |context| {
+        let StageData::Input(input) = context.data else { panic!("no input") };
+        let reasons = input.media.iter().map(|medium| medium.meta[0].1.as_str());
+        let refused = reasons.filter(|reason| *reason == "of one message, at most 32 are fetched").count();
+        Ok(vec![Patch::AddSystem(format!("{refused} of {} are not fetched", input.media.len()))])
+    });
+    let media = vec![picture(MediaSource::Url("http://public.example/a.png".to_owned())); 40];
+    home.agent.submit("cli", None, Submission { media, ..said("me", "look") }).await.unwrap();
+    let model = soon(home.models.next()).await;
+    assert_eq!(model.last_system(), "8 of 40 are not fetched");
+    model.end(answer("no"));
 }
