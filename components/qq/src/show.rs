@@ -157,8 +157,10 @@ impl Streams {
     }
 }
 
-/// Where the last whole paragraph ends that is long enough to be sent, outside of code.
+/// Where the last whole paragraph ends that is long enough to be sent, outside of code and before any medium: in the final
+/// text a medium is no longer written out, but sent.
 fn finished(text: &str) -> Option<usize> {
+    let text = text.find("](media:").map_or(text, |at| &text[..text[..at].rfind('[').unwrap_or(at)]);
     let mut end = None;
     let mut in_code = false;
     let mut at = 0;
@@ -201,6 +203,16 @@ mod tests {
         assert_eq!(streams.add("r", &text("好的。\n\n")), None);
         assert_eq!(streams.add("r", &text("下面是代码，有很多很多行，请看：\n```\na\n\nb\n")), None);
         assert!(streams.add("r", &text("```\n\n")).is_some_and(|(sent, _)| sent.ends_with("```\n\n")));
+    }
+
+    #[test]
+    fn nothing_is_sent_from_a_medium_on() {
+        let mut streams = Streams::default();
+        let sent = streams.add("r", &text(&format!("{FIRST}看：![一只猫](media:2cf24dba5fb0a30e)\n\n还有别的。\n\n")));
+        assert_eq!(sent, Some((FIRST.to_owned(), true)));
+        assert_eq!(streams.add("r", &text("再来一段，也有足够多的字可以单独发送出去。\n\n")), None);
+        let text = format!("{FIRST}看：一只猫\n\n还有别的。");
+        assert_eq!(streams.rest("r", &text), ("\n\n看：一只猫\n\n还有别的。", false));
     }
 
     #[test]

@@ -96,6 +96,11 @@ pub(crate) async fn admit(
     // Before all else: what is a code is in nothing that is kept.
     let attempt = core.pairing.look(&mut input);
     questions::mark(core, &mut input);
+    media::receive(&mut input.media);
+    let is_kept_in = |source: &str| !core.plugins.offers().outward.contains(source);
+    if input.principal.role == Role::Plugin && is_kept_in(&input.source) {
+        media::forbid(&mut input.media, |_| false);
+    }
     // The journal has the addresses of media, not their bytes.
     media::keep(&core.media, &mut input.media).await;
     let payload = serde_json::to_value(&input).map_err(|error| CallError::Invalid(error.to_string()))?;

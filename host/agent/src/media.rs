@@ -1,6 +1,7 @@
 //! What comes with messages and results, and what goes out with answers: kept in the store, mentioned by address.
 
-use futures::future::join_all;
+use futures::StreamExt as _;
+use futures::stream;
 use homeagent_media::{Error, Hold, Reader, Store};
 use homeagent_types::model::{ContentPart, Message, ModelMedia};
 use homeagent_types::{ChannelDefinition, Media, MediaKind, MediaSource, Output, OutputCapabilities};
@@ -16,9 +17,46 @@ const REACHABLE: &str = "reachable";
 /// What stands before an address in a prompt.
 pub(crate) const MENTIONED: &str = "media:";
 
-/// The largest medium that is handed to a channel as bytes: frames of connections hold a MiB, and bytes are written
-/// there in Base64. Larger ones are links.
-const LARGEST_INLINE: usize = 700 << 10;
+/// The most of one output that is handed to a channel as bytes: frames of connections hold a MiB, and bytes are written
+/// there in Base64. The rest are links.
+const MOST_INLINE: usize = 700 << 10;
+
+/// Media of one message or result that are fetched; whoever writes more addresses does not mean them to be looked at.
+const MOST_FETCHED: usize = 32;
+
+/// Media of one message or result that are fetched at once: each may be as large as a medium can be.
+const FETCHED_AT_ONCE: usize = 2;
+
+/// Takes out what only the host says of a medium, of media that come from elsewhere.
+pub(crate) fn receive(media: &mut [Media]) {
+    for medium in media {
+        medium.meta.retain(|(key, _)| key != NOT_KEPT && key != REACHABLE);
+    }
+}
+
+/// The addresses elsewhere at which these media lie.
+pub(crate) fn addresses(media: &[Media]) -> Vec<String> {
+    let address = |medium: &Media| match &medium.source {
+        MediaSource::Url(url) => Some(url.clone()),
+        MediaSource::Inline(_) | MediaSource::Stored(_) => None,
+    };
+    media.iter().filter_map(address).collect()
+}
+
+/// Leaves those out of what is fetched and shown whose address may not be asked: who names an address is told by it of
+/// what the daemon does, and must be one that could have asked there itself.
+pub(crate) fn forbid(media: &mut [Media], may_ask: impl Fn(&str) -> bool) {
+    for medium in media {
+        if matches!(&medium.source, MediaSource::Url(url) if !may_ask(url)) {
+            not_kept(medium, "the plugin that names its address may not reach the network".to_owned());
+        }
+    }
+}
+
+fn not_kept(medium: &mut Media, reason: String) {
+    medium.meta.retain(|(key, _)| key != NOT_KEPT && key != REACHABLE);
+    medium.meta.push((NOT_KEPT.to_owned(), reason));
+}
 
 /// Keeps what came as bytes: from here on it is its address. What can't be kept says why.
 pub(crate) async fn keep(store: &Store, media: &mut [Media]) -> Vec<Hold> {
@@ -49,17 +87,24 @@ pub(crate) async fn keep(store: &Store, media: &mut [Media]) -> Vec<Hold> {
 /// Keeps all, also what came as an address at which it is fetched.
 pub(crate) async fn fetch(store: &Store, media: &mut [Media]) -> Vec<Hold> {
     let mut holds = keep(store, media).await;
-    let fetched = media.iter().map(|medium| async move {
+    let (mut wanted, mut fetched) = (Vec::new(), Vec::new());
+    for (at, medium) in media.iter_mut().enumerate() {
         match &medium.source {
-            MediaSource::Url(url) if reason(medium).is_none() => Some(store.fetch(url, &medium.mime).await),
-            _ => None,
+            MediaSource::Url(url) if reason(medium).is_none() => {
+                if wanted.len() < MOST_FETCHED {
+                    let (url, mime) = (url.clone(), medium.mime.clone());
+                    fetched.push(async move { store.fetch(&url, &mime).await });
+                    wanted.push(at);
+                } else {
+                    not_kept(medium, format!("of one message, at most {MOST_FETCHED} are fetched"));
+                }
+            }
+            _ => {}
         }
-    });
-    let fetched = join_all(fetched).await;
-    for (medium, kept) in media.iter_mut().zip(fetched) {
-        if let Some(kept) = kept {
-            take(medium, kept, &mut holds);
-        }
+    }
+    let fetched: Vec<_> = stream::iter(fetched).buffered(FETCHED_AT_ONCE).collect().await;
+    for (at, kept) in wanted.into_iter().zip(fetched) {
+        take(&mut media[at], kept, &mut holds);
     }
     holds
 }
@@ -74,8 +119,7 @@ fn take(medium: &mut Media, kept: Result<homeagent_media::Kept, Error>, holds: &
         Err(error) => {
             tracing::info!(%error, mime = medium.mime, "a medium is not kept");
             let reachable = matches!(error, Error::Fetch { is_public: true, .. });
-            medium.meta.retain(|(key, _)| key != NOT_KEPT && key != REACHABLE);
-            medium.meta.push((NOT_KEPT.to_owned(), error.to_string()));
+            not_kept(medium, error.to_string());
             if reachable {
                 medium.meta.push((REACHABLE.to_owned(), "true".to_owned()));
             }
@@ -190,9 +234,15 @@ pub(crate) fn add_links(store: &Store, text: &mut String, media: &[Media]) {
     }
 }
 
-/// The same with the bytes of what lies in the store: no channel can look there. What is large goes as a link.
+/// The same with the bytes of what lies in the store: no channel can look there. What is too much goes as a link that its
+/// readers can follow.
 pub(crate) async fn load(store: &Store, output: &mut Output) {
     let mut lost = Vec::new();
+    let inline = |medium: &Media| match &medium.source {
+        MediaSource::Inline(bytes) => bytes.len(),
+        MediaSource::Stored(_) | MediaSource::Url(_) => 0,
+    };
+    let mut left = MOST_INLINE.saturating_sub(output.media.iter().map(inline).sum());
     let reader = reader(&output.conversation.channel);
     for medium in &mut output.media {
         let MediaSource::Stored(text) = &medium.source else { continue };
@@ -201,8 +251,11 @@ pub(crate) async fn load(store: &Store, output: &mut Output) {
             Err(_) => Err(Error::Missing),
         };
         match read {
-            Ok(kept) if kept.bytes.len() <= LARGEST_INLINE => medium.source = MediaSource::Inline(kept.bytes.to_vec()),
-            Ok(kept) => match store.link(&kept.address, reader).or_else(|| store.link(&kept.address, Reader::Here)) {
+            Ok(kept) if kept.bytes.len() <= left => {
+                left -= kept.bytes.len();
+                medium.source = MediaSource::Inline(kept.bytes.to_vec());
+            }
+            Ok(kept) => match store.link(&kept.address, reader) {
                 Some(link) => medium.source = MediaSource::Url(link),
                 None => lost.push(in_words(store, medium, reader)),
             },

@@ -266,7 +266,8 @@ impl Turn {
         }
         self.held.append(&mut outcome.held);
         let text = outcome.text(self.limits.result_bytes);
-        self.loops.came_to(asked, &text, outcome.result.is_err());
+        let failed = outcome.result.as_ref().map_or(true, |output| output.failed);
+        self.loops.came_to(asked, &text, failed);
         self.last_result = Some(text);
         self.add(message, about);
         *recorded += 1;

@@ -202,7 +202,10 @@ impl Workshop<'_> {
             let Some(tool) = self.tools.get(&call.name) else { return false };
             let mut handlers = self.stages.handlers(Stage::BeforeToolcall, tool.plugin());
             let runs = self.policy(tool, &Value::Null, false).0 == Policy::Allow;
-            runs && tool.definition.effect == Effect::Read
+            // One that is paid for waits for those before it, so that limits on costs see what they came to.
+            let is_free = !matches!(tool.action, Action::DescribeMedia);
+            runs && is_free
+                && tool.definition.effect == Effect::Read
                 && handlers.all(|offer| offer.item.mode != HandlerMode::Rewrite)
         };
         calls.iter().all(alone)
@@ -279,12 +282,25 @@ impl Workshop<'_> {
         outcome.foreign |= tool.definition.is_foreign() || tool.plugin().is_some_and(outward);
         outcome.about = json!({ "no_memory": tool.definition.no_memory, "cleaner": tool.definition.cleaner });
         let result = self.call(tool, &outcome.call, &args, foreign).await?;
+        let named = result.as_ref().map(|output| media::addresses(&output.media)).unwrap_or_default();
         self.after(&mut outcome, result).await;
         // Whoever calls from outside a turn gets the bytes.
         if let (Some(_), Ok(output)) = (self.turn, &mut outcome.result) {
+            media::receive(&mut output.media);
+            let (by_tool, by_handlers) = self.reach(outcome.plugin.as_deref());
+            let may_ask = |url: &str| if named.iter().any(|known| known == url) { by_tool } else { by_handlers };
+            media::forbid(&mut output.media, may_ask);
             outcome.held = media::fetch(&self.core.media, &mut output.media).await;
         }
         Ok(outcome)
+    }
+
+    /// Whether the plugin whose tool ran may reach the network, and all that may have put another result in its place.
+    fn reach(&self, plugin: Option<&str>) -> (bool, bool) {
+        let outward = |plugin: &str| self.stages.offers.outward.contains(plugin);
+        let mut handlers = self.stages.handlers(Stage::AfterToolcall, plugin);
+        let by_handlers = handlers.all(|offer| offer.item.mode != HandlerMode::Rewrite || outward(&offer.plugin));
+        (plugin.is_none_or(outward), by_handlers)
     }
 
     /// Whether others may have written what a call is made for. `told`: a handler that brings in what others wrote has

@@ -37,7 +37,7 @@ pub enum Error {
     Fetch {
         /// Why.
         reason: String,
-        /// Whether somebody else may well fetch it: its address is anybody's, and it failed here for other reasons.
+        /// Whether somebody else may well fetch it: its address is anybody's, and what is there is only too large here.
         is_public: bool,
     },
 }

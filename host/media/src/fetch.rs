@@ -41,13 +41,8 @@ impl Store {
         let bounds = http::Limits { response_bytes: most, timeout: limits.fetch };
         let hold: homeagent_network::Hold = Arc::new(());
         let answer = network.send(request, &PublicOnly, bounds, &hold).await.map_err(|error| {
-            let is_public = matches!(
-                error,
-                NetworkError::TooLarge { .. }
-                    | NetworkError::Timeout
-                    | NetworkError::Unreachable { .. }
-                    | NetworkError::Protocol { .. }
-            );
+            // Of others that failed, nobody knows whether all of the way led to the public.
+            let is_public = matches!(error, NetworkError::TooLarge { .. });
             Error::Fetch { reason: error.to_string(), is_public }
         })?;
         if !(200..300).contains(&answer.status) {

@@ -11,6 +11,7 @@ mod listing;
 mod media;
 mod request;
 mod retry_after;
+mod senses;
 mod sentence;
 mod show;
 mod standing;

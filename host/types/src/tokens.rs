@@ -7,8 +7,8 @@ use crate::model::{ContentPart, Message, Prompt, ToolSpec};
 /// What stands around each message, each tool and each call, in tokens.
 const AROUND: u64 = 8;
 
-/// A picture or a sound, whatever its size: what the vendors that count by tiles take for a large one.
-const MEDIUM: u64 = 1_600;
+/// A picture or a sound, whatever its size, in tokens: what the vendors that count by tiles take for a large one.
+pub const MEDIUM: u64 = 1_600;
 
 /// Costs are summed up in eighths of a token.
 const TOKEN: u64 = 8;

@@ -211,3 +211,16 @@ async fn a_turn_that_takes_too_long_is_ended() {
     assert_eq!((result.finish.as_str(), result.error.unwrap().code.as_str()), ("timeout", "timeout"));
     home.works().await;
 }
+
+#[tokio::test]
+async fn a_tool_that_says_itself_that_it_failed_breaks_the_turn_just_so() {
+    let home = limited("core.agent.identical_calls", 2).await;
+    home.plugins.offer_tool("light", crate::fake::tool("light", Effect::Own), |args, _| {
+        let output = homeagent_types::ToolOutput::text(&format!("there is no light {args}"));
+        Box::pin(async move { Ok(homeagent_types::ToolOutput { failed: true, ..output }) })
+    });
+    let answers = (0..5).map(|at| call("light", &format!("{{\"n\":{at}}}"))).collect();
+    let result = home.turn("go", answers).await;
+    assert_eq!((result.finish.as_str(), result.tool_rounds), ("identical-errors", 4));
+    home.works().await;
+}

@@ -3,11 +3,12 @@
 use homeagent_journal::EventKind;
 use homeagent_media::Address;
 use homeagent_types::ports::Mind as _;
+use homeagent_types::stage::{HandlerMode, Patch, Stage, StageData};
 use homeagent_types::{
     ChannelDefinition, Effect, Media, MediaKind, MediaSource, OutputCapabilities, Submission, ToolOutput,
 };
 
-use crate::fake::{FakePlugins, answer, call, channel, tool};
+use crate::fake::{FakePlugins, answer, call, channel, stage, tool};
 use crate::home::{Home, finished, said, soon};
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
@@ -244,4 +245,67 @@ async fn a_client_of_the_api_gets_a_link_in_the_reply() {
     soon(home.models.next()).await.end(answer(&format!("[a cat](media:{digits})")));
     let reply = finished(&mut asked).await.reply;
     assert!(reply.starts_with("a cat\na cat: http://127.0.0.1:8686/media/"), "{reply}");
+}
+
+#[tokio::test]
+async fn a_plugin_without_the_network_does_not_get_it_by_naming_an_address() {
+    let home = Home::new().await;
+    for plugin in ["inward", "outward"] {
+        home.plugins.offer_tool(plugin, tool(plugin, Effect::Read), |_, _| {
+            let mut named = picture(MediaSource::Url("http://public.example/?all=that-it-knows".to_owned()));
+            named.meta.push(("reachable".to_owned(), "true".to_owned()));
+            named.meta.push(("not-kept".to_owned(), "made up".to_owned()));
+            Box::pin(async { Ok(ToolOutput { media: vec![named], ..ToolOutput::text("look") }) })
+        });
+    }
+    home.plugins.reaches_out("outward");
+    home.say("me", "go").await;
+    soon(home.models.next()).await.end(call("inward", "{}"));
+    let model = soon(home.models.next()).await;
+    let result = model.results().last().cloned().unwrap();
+    assert!(result.contains("not kept: the plugin that names its address may not reach the network"), "{result}");
+    assert!(!model.shows_any(), "no vendor is sent there either");
+    model.end(call("outward", "{}"));
+    let model = soon(home.models.next()).await;
+    let result = model.results().last().cloned().unwrap();
+    assert!(result.contains("not kept: it could not be fetched: there is no network"), "{result}");
+    assert!(!model.shows_any());
+    model.end(answer("nothing"));
+}
+
+#[tokio::test]
+async fn two_large_pictures_of_one_reply_are_not_too_much_for_a_frame() {
+    let home = studio().await;
+    home.media.serve_at("127.0.0.1:8686".parse().unwrap());
+    home.bindings.bind("gallery", "me", "owner").unwrap();
+    home.agent.submit("gallery", None, said("me", "both")).await.unwrap();
+    let mut links = Vec::new();
+    for name in ["one", "two"] {
+        let mut bytes = PNG.to_vec();
+        bytes.extend(name.bytes());
+        bytes.resize(600 << 10, 0);
+        let kept = home.media.put(bytes, "").await.unwrap();
+        links.push(format!("[{name}](media:{})", kept.address.short()));
+    }
+    soon(home.models.next()).await.end(answer(&links.join(" ")));
+    let output = soon(home.plugins.next_output()).await;
+    assert_eq!(output.media.len(), 1, "the first goes along");
+    assert!(output.text.contains("[two can't be shown here; at home, `waiter media get"), "{}", output.text);
+    assert!(!output.text.contains("127.0.0.1"), "its readers are elsewhere");
+}
+
+#[tokio::test]
+async fn of_one_message_not_more_is_fetched_than_somebody_means() {
+    let home = Home::new().await;
+    home.plugins.offer_stage("reader", stage(Stage::OnInput, HandlerMode::Rewrite, 0), |context| {
+        let StageData::Input(input) = context.data else { panic!("no input") };
+        let reasons = input.media.iter().map(|medium| medium.meta[0].1.as_str());
+        let refused = reasons.filter(|reason| *reason == "of one message, at most 32 are fetched").count();
+        Ok(vec![Patch::AddSystem(format!("{refused} of {} are not fetched", input.media.len()))])
+    });
+    let media = vec![picture(MediaSource::Url("http://public.example/a.png".to_owned())); 40];
+    home.agent.submit("cli", None, Submission { media, ..said("me", "look") }).await.unwrap();
+    let model = soon(home.models.next()).await;
+    assert_eq!(model.last_system(), "8 of 40 are not fetched");
+    model.end(answer("no"));
 }

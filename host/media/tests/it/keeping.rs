@@ -109,6 +109,8 @@ async fn a_link_leads_where_its_reader_is() {
     home.settings.set("core.media.public_url", "https://home.example/agent/").expect("it is allowed");
     let others = home.store.link(&address, Reader::Others).expect("a link");
     assert!(others.starts_with(&format!("https://home.example/agent/media/{address}?until=")), "{others}");
+    let here = home.store.link(&address, Reader::Here).expect("a link");
+    assert!(here.starts_with("https://home.example/"), "whoever asks here may have readers elsewhere: {here}");
     let query = others.split_once("?until=").expect("a query").1;
     let (until, mac) = query.split_once("&mac=").expect("a signature");
     let until = until.parse().expect("a moment");

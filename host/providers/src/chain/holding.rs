@@ -2,13 +2,27 @@
 
 use std::collections::BTreeMap;
 
-use homeagent_types::model::{Failure, FailureClass, ModelRequest, SourceLine};
+use homeagent_types::model::{
+    ContentPart, Failure, FailureClass, Message, ModelMedia, ModelRequest, Prompt, SourceLine,
+};
 use homeagent_types::ports::ModelsFailure;
-use homeagent_types::{Cause, tokens};
+use homeagent_types::{Cause, MediaKind, tokens};
 
 use super::attempt::{Route, failure};
-use super::{Providers, sentence};
+use super::{Providers, sentence, window};
 use crate::cost::{Asking, Held, LimitInTheWay};
+
+/// Bytes of a sound, a film or any other file that make a token, at the least that vendors charge for much.
+const BYTES_A_TOKEN: u64 = 32;
+
+/// The same for documents, whose pages are charged as text and as pictures.
+const BYTES_A_TOKEN_OF_PDF: u64 = 8;
+
+/// The size that is taken for what is only told by its address, in bytes: it was too large to be kept.
+const DISTANT: u64 = 20 << 20;
+
+/// The largest window, in tokens, of models of which it is not known.
+const LARGEST_WINDOW: u64 = 1_000_000;
 
 /// How long an answer is taken to be where nothing limits it, in tokens.
 const USUAL_ANSWER: u32 = 4_096;
@@ -23,7 +37,10 @@ impl Providers {
         request: &ModelRequest,
     ) -> Result<Option<Held>, LimitInTheWay> {
         let answer = request.max_tokens.unwrap_or(USUAL_ANSWER);
-        self.hold_tokens(route, line, cause, (tokens::of_prompt(&request.prompt), answer.into())).await
+        // More than its window holds, no model is charged for.
+        let most = window::size(&route.record).unwrap_or(LARGEST_WINDOW);
+        let input = tokens::of_prompt(&request.prompt) + above_estimate(&request.prompt).min(most);
+        self.hold_tokens(route, line, cause, (input, answer.into())).await
     }
 
     /// The same, for so many tokens of a prompt and of its answer.
@@ -37,6 +54,27 @@ impl Providers {
         let Some(costs) = &self.costs else { return Ok(None) };
         let (source, offline) = (&route.record, route.descriptor.offline);
         costs.reserve(Asking { source, offline, line, cause, input, output }).await.map(Some)
+    }
+}
+
+/// What media of a prompt may cost above what they are estimated at for the window, in tokens.
+fn above_estimate(prompt: &Prompt) -> u64 {
+    let parts = prompt.messages.iter().flat_map(|message| match message {
+        Message::User(parts) | Message::Tool { content: parts, .. } => parts.as_slice(),
+        Message::System(_) | Message::Assistant { .. } => &[],
+    });
+    parts.filter_map(ContentPart::as_medium).map(|medium| weight(medium).saturating_sub(tokens::MEDIUM)).sum()
+}
+
+fn weight(medium: &ModelMedia) -> u64 {
+    let bytes = match &medium.url {
+        Some(_) if medium.data.is_empty() => DISTANT,
+        _ => u64::try_from(medium.data.len()).unwrap_or(u64::MAX),
+    };
+    match MediaKind::of(&medium.mime) {
+        MediaKind::Image => tokens::MEDIUM,
+        MediaKind::File if medium.mime == "application/pdf" => bytes / BYTES_A_TOKEN_OF_PDF,
+        MediaKind::File | MediaKind::Audio | MediaKind::Video => bytes / BYTES_A_TOKEN,
     }
 }
 

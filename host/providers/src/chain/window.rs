@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::net::Ipv4Addr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use tokio::time::Instant;
 
 use super::attempt::{Route, failure};
 use super::show::Show;
-use super::{Providers, request};
+use super::{Providers, media, request};
 use crate::cost::LimitInTheWay;
 
 /// Options of a source that tell its model's window, in tokens: everybody's, and Ollama's.
@@ -75,6 +76,8 @@ struct Room {
     whole: u64,
     /// The window is known, rather than taken to be of the usual size.
     sure: bool,
+    /// What is kept free for the answer.
+    answer: u32,
 }
 
 impl Room {
@@ -94,11 +97,13 @@ impl Windows {
         let set = || settings.integer("core.model.context_tokens").ok().and_then(|size| u64::try_from(size).ok());
         let window = known.or_else(set).unwrap_or(USUAL);
         // Of a small window, an answer takes no more than half.
-        let whole = window - u64::from(answer.unwrap_or(0)).min(window / 2);
+        let half = u32::try_from(window / 2).unwrap_or(u32::MAX);
+        let answer = answer.unwrap_or(0).min(half);
+        let whole = window - u64::from(answer);
         let learnt = self.learnt().get(&key(record)).copied().unwrap_or_default();
         let most = learnt.most.filter(|(_, until)| Instant::now() < *until).map_or(u64::MAX, |(most, _)| most);
         let budget = (whole.saturating_mul(1000) / learnt.per_thousand).min(most);
-        Room { budget, whole, sure: known.is_some() }
+        Room { budget, whole, sure: known.is_some(), answer }
     }
 
     /// Where the vendor counted more than was estimated, later estimates for this model are raised.
@@ -135,7 +140,7 @@ fn key(record: &SourceRecord) -> (String, String) {
 }
 
 /// The window of a source's model, in tokens: what its options say, or what is known of the model.
-fn size(record: &SourceRecord) -> Option<u64> {
+pub(super) fn size(record: &SourceRecord) -> Option<u64> {
     for name in OPTIONS {
         let Some(value) = record.options.get(name) else { continue };
         match value.trim().parse::<u64>() {
@@ -146,10 +151,21 @@ fn size(record: &SourceRecord) -> Option<u64> {
     known(record)
 }
 
+/// Whether a source is a server in the house, by its address: a private one, or a name that only the house knows.
+pub(super) fn is_in_house(record: &SourceRecord) -> bool {
+    let authority = record.base_url.split("//").nth(1).and_then(|rest| rest.split('/').next()).unwrap_or_default();
+    let host = authority.split(':').next().unwrap_or_default().to_ascii_lowercase();
+    let is_private = |address: Ipv4Addr| address.is_private() || address.is_loopback() || address.is_link_local();
+    record.adapter == "ollama"
+        || authority.starts_with('[')
+        || host.parse().is_ok_and(is_private)
+        || (!host.is_empty() && !host.contains('.'))
+        || [".local", ".lan", ".home", ".internal", ".home.arpa"].iter().any(|end| host.ends_with(end))
+}
+
 /// A server in the house decides by itself how much of a model's window it offers, whatever the model's name.
 fn known(record: &SourceRecord) -> Option<u64> {
-    let is_in_house = ["//127.", "//localhost", "//[", "//192.168.", "//10."];
-    if record.adapter == "ollama" || is_in_house.iter().any(|host| record.base_url.contains(host)) {
+    if is_in_house(record) {
         return None;
     }
     let model = record.model.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
@@ -157,8 +173,8 @@ fn known(record: &SourceRecord) -> Option<u64> {
 }
 
 impl Providers {
-    /// Asks a source what of the prompt fits its model's window. What the vendor finds too long all the same is shortened
-    /// and asked once more. An error says that a limit on costs keeps it from being asked.
+    /// Asks a source what of the prompt fits its model's window. What the vendor finds too long all the same is asked once
+    /// more without its media, and then once more shortened. An error says that a limit on costs keeps it from being asked.
     pub(super) async fn ask_within(
         &self,
         route: &Route,
@@ -168,9 +184,15 @@ impl Providers {
         // What an earlier source has shown is not this one's, even where this one is never asked.
         show.begin();
         let mut request = request::build(&self.settings, route, asked.prompt);
-        let whole = std::mem::take(&mut request.prompt);
+        let mut whole = std::mem::take(&mut request.prompt);
+        media::leave_out_untaken(route, &mut whole);
         let mut room = self.windows.room(&self.settings, &route.record, request.max_tokens);
+        if room.sure {
+            // A vendor adds the room that is asked for to the prompt.
+            request.max_tokens = request.max_tokens.map(|most| most.min(room.answer));
+        }
         let mut refused: Option<AssistantAnswer> = None;
+        let mut is_shortened = false;
         loop {
             request.prompt = match room.fit(&whole) {
                 Ok(fitted) => fitted.into_owned(),
@@ -187,8 +209,9 @@ impl Providers {
             if left_out > 0 {
                 tracing::debug!(source = route.record.name, left_out, estimate, room = room.budget, "prompt shortened");
             }
-            self.show_media(route, &mut request).await;
-            let again = refused.is_some();
+            self.show_media(route, &mut request.prompt).await;
+            // What media weigh is the vendor's own affair: nothing of it tells how well texts are estimated.
+            let shows = media::has_media(&request.prompt);
             let held = match (self.hold(route, asked.line, Some(asked.cause), &request).await, refused) {
                 (Ok(held), _) => held,
                 (Err(limit), None) => return Err(limit),
@@ -196,13 +219,19 @@ impl Providers {
             };
             show.begin();
             let answer = self.ask(route, &request, held, show).await;
-            if let Some(usage) = &answer.usage {
+            if let Some(usage) = answer.usage.filter(|_| !shows) {
                 self.windows.counted(&route.record, estimate, usage.input);
             }
             let overflowed = answer.error.as_ref().is_some_and(|error| error.class == FailureClass::ContextOverflow);
-            if !overflowed || again {
+            if !overflowed || is_shortened {
                 return Ok(answer);
             }
+            if shows {
+                media::leave_out_all(&mut whole);
+                refused = Some(answer);
+                continue;
+            }
+            is_shortened = true;
             room.budget = self.windows.overflowed(&route.record, estimate).min(room.budget);
             // Once more only if there is something that can be left out.
             if fit(&whole, room.budget).map_or(u64::MAX, |fitted| tokens::of_prompt(&fitted)) >= estimate {

@@ -9,7 +9,7 @@ use homeagent_providers::{Costs, Policy, Providers};
 use homeagent_settings::{
     CostKey, CostSpan, Database, Ledger, Prices, Secrets, Settings, SourceLine, SourceRecord, Sources,
 };
-use homeagent_types::model::{Completion, Message, ModelDelta, Prompt};
+use homeagent_types::model::{Completion, ContentPart, Message, ModelDelta, ModelMedia, Prompt};
 use homeagent_types::ports::{LineRequest, Models, ModelsFailure, Progress};
 use homeagent_types::{Cause, Role};
 use serde_json::json;
@@ -338,4 +338,22 @@ async fn the_owner_is_told_of_the_limit_where_a_free_source_answers_and_again_of
         assert!(!told.answered && told.text.contains(most), "{told:?}");
     }
     notices.try_recv().expect_err("once of each");
+}
+
+#[tokio::test]
+async fn a_long_sound_is_no_way_past_a_limit() {
+    let paid = Vendor::start(vec![counts("one", 50, 0, 10)]).await;
+    let shop = Shop::open();
+    shop.add("paid", &paid.url);
+    shop.limit("core.cost.day", "20000 USD");
+    let asked = |bytes: usize| {
+        let medium = ModelMedia { mime: "audio/wav".to_owned(), name: None, data: vec![7; bytes], url: None };
+        Prompt { messages: vec![Message::User(vec![ContentPart::medium(medium)])], ..Prompt::default() }
+    };
+    let cause = cause();
+    let (long, short) = (asked(1 << 20), asked(1 << 10));
+    let request = |prompt| LineRequest { line: SourceLine::Main, prompt, cause: &cause };
+    shop.providers.complete(request(&long), &Unseen).await.expect_err("it may be 32,768 tokens");
+    assert!(paid.requests().is_empty());
+    shop.providers.complete(request(&short), &Unseen).await.expect("there is room for that");
 }

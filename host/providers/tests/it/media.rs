@@ -50,7 +50,7 @@ async fn each_source_is_shown_what_it_takes_in_and_told_what_it_does_not() {
 async fn what_is_gone_or_damaged_or_too_much_is_said_in_words() {
     let vendor = Vendor::start(vec![says("well")]).await;
     let world = World::new(hasty());
-    world.sources.add(&with(&world, "a", &vendor, &[("media_mib", "5")])).expect("added");
+    world.sources.add(&with(&world, "a", &vendor, &[("media", "image,file"), ("media_mib", "5")])).expect("added");
     let damaged = keep(&world.media, b"damaged").await;
     let name = Address::of(b"damaged").to_string();
     let file = world.folder().join("media").join(&name[..2]).join(&name[2..]);
@@ -103,4 +103,52 @@ async fn the_first_that_takes_it_in_is_asked_to_look() {
     assert_eq!((answer.source.as_str(), answer.answer.text.as_str()), ("eyes", "a cat"));
     assert!(seeing.requests()[0].contains(BASE64) && blind.requests().is_empty());
     world.providers.look(request, MediaKind::Audio, &world.watcher).await.expect_err("nobody hears");
+}
+
+#[tokio::test]
+async fn what_a_model_takes_in_is_known_by_its_name_and_its_adapter() {
+    let (glm, seeing) = (Vendor::start(vec![]).await, Vendor::start(vec![says("a cat")]).await);
+    let world = World::new(hasty());
+    let blind = SourceRecord { model: "glm-4.7-flash".to_owned(), ..world.source("glm", "zhipu", &glm.url) };
+    world.sources.add(&blind).expect("added");
+    assert!(world.providers.sight().any.is_empty());
+    let eyes = SourceRecord { line: SourceLine::Auxiliary, ..world.source("eyes", "openai", &seeing.url) };
+    world.sources.add(&eyes).expect("added");
+    let sight = world.providers.sight();
+    assert!(sight.first.is_empty() && sight.any.contains(&MediaKind::Image), "{sight:?}");
+    let messages = says_with(vec![keep(&world.media, PNG).await]);
+    let (prompt, cause) = (Prompt { messages, ..Prompt::default() }, cause());
+    let request = LineRequest { line: SourceLine::Auxiliary, prompt: &prompt, cause: &cause };
+    let answer = world.providers.look(request, MediaKind::Image, &world.watcher).await.expect("it answers");
+    assert_eq!(answer.source, "eyes");
+
+    let reader = SourceRecord { line: SourceLine::Auxiliary, ..world.source("reader", "anthropic", &seeing.url) };
+    assert!(!world.providers.sight().any.contains(&MediaKind::File));
+    world.sources.add(&reader).expect("added");
+    assert!(world.providers.sight().any.contains(&MediaKind::File), "it reads documents");
+}
+
+#[tokio::test]
+async fn only_pictures_and_films_go_as_links() {
+    let vendor = Vendor::start(vec![says("a song")]).await;
+    let world = World::new(hasty());
+    world.media.serve_at("127.0.0.1:8686".parse().expect("an address"));
+    world.sources.add(&with(&world, "a", &vendor, &[("media_as", "link")])).expect("added");
+    let sound = keep(&world.media, b"RIFF\x24\0\0\0WAVEfmt ").await;
+    world.ask_for(says_with(vec![sound])).await.expect("it answers");
+    let request = &vendor.requests()[0];
+    assert!(request.contains("UklGRiQAAABXQVZFZm10IA==") && !request.contains("/media/"), "{request}");
+}
+
+#[tokio::test]
+async fn a_server_at_home_fetches_nothing_that_the_daemon_could_not() {
+    let vendor = Vendor::start(vec![says("well")]).await;
+    let world = World::new(hasty());
+    world.sources.add(&with(&world, "a", &vendor, &[])).expect("added");
+    let url = Some("http://large.example/cat.png".to_owned());
+    let medium = ModelMedia { mime: "image/png".to_owned(), name: None, data: Vec::new(), url };
+    world.ask_for(says_with(vec![ContentPart::medium(medium)])).await.expect("it answers");
+    let request = &vendor.requests()[0];
+    assert!(request.contains("[image/png that can't be shown: it is not kept]"), "{request}");
+    assert!(!request.contains("large.example"), "{request}");
 }

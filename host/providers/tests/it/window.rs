@@ -1,7 +1,7 @@
 //! Each source is asked what its model's window holds.
 
 use homeagent_providers::Policy;
-use homeagent_types::model::{FailureClass, Message};
+use homeagent_types::model::{ContentPart, FailureClass, Message, ModelMedia};
 
 use crate::vendor::{Ending, Reply, Vendor, breaks_after, end, error, says, text};
 use crate::world::{World, hasty};
@@ -106,4 +106,80 @@ async fn the_part_of_an_answer_stays_its_sources_where_the_next_one_can_not_even
     let partial = failure.partial.expect("the half of it");
     assert_eq!((partial.source.as_str(), partial.answer.text.as_str()), ("broken", "half"));
     assert!(small.requests().is_empty());
+}
+
+/// The conversation, and a picture at its end.
+fn with_picture(turns: usize) -> Vec<Message> {
+    let mut messages = conversation(turns);
+    let medium = ModelMedia { mime: "image/png".to_owned(), name: None, data: vec![7; 100], url: None };
+    if let Some(Message::User(parts)) = messages.last_mut() {
+        parts.push(ContentPart::medium(medium));
+    }
+    messages
+}
+
+#[tokio::test]
+async fn a_picture_that_is_too_large_is_left_out_and_shortens_nothing() {
+    let vendor = Vendor::start(vec![overflow(), says("fine"), says("fine, too")]).await;
+    let world = World::new(hasty());
+    with_context(&world, "a", &vendor.url, "100000");
+    assert_eq!(world.ask_for(with_picture(60)).await.expect("it answers").answer.text, "fine");
+    world.ask_for(conversation(60)).await.expect("it answers");
+    let requests = vendor.requests();
+    assert!(requests[0].contains("data:image/png;base64,") && !requests[1].contains("base64"));
+    assert!(requests[1].contains("[image/png that is too large for this model]"), "{}", requests[1]);
+    assert_eq!((turns(&requests[1], 60), turns(&requests[2], 60)), ((60, true), (60, true)));
+}
+
+#[tokio::test]
+async fn a_text_that_is_too_long_is_shortened_also_beside_a_picture() {
+    let vendor = Vendor::start(vec![overflow(), overflow(), says("fine")]).await;
+    let world = World::new(hasty());
+    with_context(&world, "a", &vendor.url, "100000");
+    assert_eq!(world.ask_for(with_picture(60)).await.expect("it answers").answer.text, "fine");
+    let shown = turns(&vendor.requests()[2], 60);
+    assert!(shown.0 < 50 && shown.1, "{shown:?}");
+}
+
+#[tokio::test]
+async fn what_a_picture_weighs_says_nothing_of_texts() {
+    let usage = "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":20000,\"completion_tokens\":1}}\n\n";
+    let counted = || Reply::Stream { pieces: vec![text("ok"), usage.to_owned(), end()], ending: Ending::Proper };
+    let vendor = Vendor::start(vec![counted(), counted()]).await;
+    let world = World::new(hasty());
+    with_context(&world, "a", &vendor.url, "9500");
+    world.ask_for(with_picture(55)).await.expect("it answers");
+    world.ask_for(conversation(60)).await.expect("it answers");
+    let shown: Vec<_> = vendor.requests().iter().map(|request| turns(request, 60).0).collect();
+    assert_eq!(shown, [55, 60]);
+}
+
+#[tokio::test]
+async fn what_a_source_is_not_shown_takes_no_room() {
+    let vendor = Vendor::start(vec![says("fine")]).await;
+    let world = World::new(hasty());
+    let mut source = world.source("a", "openai", &vendor.url);
+    for (name, value) in [("context", "7000"), ("max_tokens", "1000"), ("media", "none")] {
+        source.options.insert(name.to_owned(), value.to_owned());
+    }
+    world.sources.add(&source).expect("added");
+    let mut messages = with_picture(40);
+    let Some(Message::User(parts)) = messages.last_mut() else { panic!("it has a picture") };
+    parts.extend(vec![parts[1].clone(); 9]);
+    world.ask_for(messages).await.expect("it answers");
+    assert_eq!(turns(&vendor.requests()[0], 40), (40, true));
+}
+
+#[tokio::test]
+async fn a_small_window_is_not_asked_for_more_than_the_room_of_the_answer() {
+    let vendor = Vendor::start(vec![says("fine")]).await;
+    let world = World::new(hasty());
+    let mut source = world.source("a", "openai", &vendor.url);
+    for (name, value) in [("context", "3000"), ("max_tokens", "4096")] {
+        source.options.insert(name.to_owned(), value.to_owned());
+    }
+    world.sources.add(&source).expect("added");
+    world.ask().await.expect("it answers");
+    let request = &vendor.requests()[0];
+    assert!(request.contains("\"max_tokens\":1500"), "{request}");
 }

@@ -79,6 +79,15 @@ impl Asked {
         parts.filter_map(|part| Some(part.as_medium()?.in_store()?.to_owned())).collect()
     }
 
+    /// Whether it is shown anything, from the store or from elsewhere.
+    pub(crate) fn shows_any(&self) -> bool {
+        let parts = self.prompt.messages.iter().flat_map(|message| match message {
+            Message::User(parts) | Message::Tool { content: parts, .. } => parts.as_slice(),
+            Message::System(_) | Message::Assistant { .. } => &[],
+        });
+        parts.into_iter().any(|part| part.as_medium().is_some())
+    }
+
     /// The last system message.
     pub(crate) fn last_system(&self) -> &str {
         match self.prompt.messages.last() {
