@@ -3,7 +3,7 @@
 //! An adapter's features say what its protocol has room for. Which of its models sees and hears, the adapter decides in its
 //! sandbox when it writes a request: by the model's name, by whose address it is, and by the source's options. The host has
 //! to know before, so that what the first source can't take in is described by another. So the rules of
-//! `components/*/src` stand here once more, and change with them.
+//! `components/*/src` stand here once more; `tests/it/senses.rs` holds both against each other.
 
 use homeagent_settings::SourceRecord;
 use homeagent_types::MediaKind;
@@ -49,7 +49,7 @@ impl Senses {
                 Some(_) => Self { images: true, audio: true, video: true, files: false },
                 None => qwen(&full),
             },
-            "deepseek" => Self { images: !full.contains("pro"), ..Self::default() },
+            "deepseek" => Self { images: deepseek_sees(name), ..Self::default() },
             "anthropic" | "openai-responses" => Self { images: true, files: true, ..Self::default() },
             "gemini" => Self { images: true, audio: true, video: true, files: true },
             "ollama" => Self { images: true, ..Self::default() },
@@ -116,11 +116,13 @@ fn compatible(record: &SourceRecord, name: &str) -> Senses {
     let is_deepseek = preset == "deepseek" || name.starts_with("deepseek");
     let images = match preset {
         "zhipu" => glm_sees(name),
-        "dashscope" => qwen(name).images,
+        "dashscope" => qwen_sees(name),
         "moonshot" => {
             name.strip_prefix("kimi-k").and_then(number).is_some_and(|version| version >= 2.5) || has(&["vision"])
         }
-        _ => !is_deepseek || has(&["vl", "ocr", "vision", "deepseek-flash"]),
+        "deepseek" => deepseek_sees(name),
+        _ if name.starts_with("deepseek-v4-flash") => has(&["vision"]),
+        _ => !is_deepseek || deepseek_sees(name),
     };
     let audio = match preset {
         "openai" => has(&["audio"]),
@@ -131,6 +133,11 @@ fn compatible(record: &SourceRecord, name: &str) -> Senses {
     Senses { images, audio, video: false, files: matches!(preset, "openai" | "openrouter") }
 }
 
+/// `deepseek-v4-flash` sees, `deepseek-v4-pro` does not.
+fn deepseek_sees(name: &str) -> bool {
+    ["flash", "vision", "vl", "ocr"].iter().any(|word| name.contains(word))
+}
+
 /// `glm-4.6v-flash` sees, `glm-4.7-flash` does not.
 fn glm_sees(name: &str) -> bool {
     name.split('-').any(|word| word.ends_with('v') && word.starts_with(|c: char| c.is_ascii_digit()))
@@ -138,12 +145,15 @@ fn glm_sees(name: &str) -> bool {
 
 /// `qwen-vl-max` and `qwen3.7-plus` see, `qwen3-omni-flash` hears as well, `qwen-plus` and `qwen3.7-max` read.
 fn qwen(name: &str) -> Senses {
-    let says = |words: &[&str]| words.iter().any(|word| name.contains(word));
+    let audio = ["omni", "audio"].iter().any(|word| name.contains(word));
+    let images = audio || qwen_sees(name);
+    Senses { images, audio, video: images, files: false }
+}
+
+fn qwen_sees(name: &str) -> bool {
     let version = name.strip_prefix("qwen").and_then(number);
     let is_grown = version.is_some_and(|version| version >= 3.5) && !name.contains("max");
-    let audio = says(&["omni", "audio"]);
-    let images = audio || says(&["vl", "qvq", "ocr"]) || is_grown;
-    Senses { images, audio, video: images, files: false }
+    is_grown || ["vl", "qvq", "ocr", "omni"].iter().any(|word| name.contains(word))
 }
 
 /// The number that a text begins with.

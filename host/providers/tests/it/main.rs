@@ -15,6 +15,7 @@ mod listing;
 mod marked;
 mod media;
 mod mind;
+mod senses;
 mod tariffs;
 mod transport;
 mod turns;
