@@ -23,6 +23,7 @@ use crate::interrupt::Stop;
 use crate::lifecycle::{self, Phase};
 use crate::media_tools;
 use crate::notices;
+use crate::outputs;
 use crate::pairing::{PairingCode, PairingStatus};
 use crate::policy::Policies;
 use crate::prompt::Persona;
@@ -176,7 +177,7 @@ impl Agent {
         let (watcher, events) = Watcher::new();
         let input = Input {
             id: uuid::Uuid::now_v7().to_string(),
-            source: "api".to_owned(),
+            source: outputs::API.to_owned(),
             audience: ask.conversation.audience(),
             conversation: ask.conversation,
             principal: Principal { attested: true, ..ask.principal },

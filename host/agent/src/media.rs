@@ -5,6 +5,7 @@ use futures::stream;
 use homeagent_media::{Error, Hold, Reader, Store};
 use homeagent_types::model::{ContentPart, Message, ModelMedia};
 use homeagent_types::{ChannelDefinition, Media, MediaKind, MediaSource, Output, OutputCapabilities};
+use tokio::time::{Instant, timeout_at};
 
 use crate::outputs;
 
@@ -26,6 +27,9 @@ const MOST_FETCHED: usize = 32;
 
 /// Media of one message or result that are fetched at once: each may be as large as a medium can be.
 const FETCHED_AT_ONCE: usize = 2;
+
+/// Why a medium is not fetched any more.
+const LATE: &str = "there was no time left for it";
 
 /// Takes out what only the host says of a medium, of media that come from elsewhere.
 pub(crate) fn receive(media: &mut [Media]) {
@@ -88,12 +92,17 @@ pub(crate) async fn keep(store: &Store, media: &mut [Media]) -> Vec<Hold> {
 pub(crate) async fn fetch(store: &Store, media: &mut [Media]) -> Vec<Hold> {
     let mut holds = keep(store, media).await;
     let (mut wanted, mut fetched) = (Vec::new(), Vec::new());
+    // All of them together have as long as one: a turn waits for them.
+    let until = Instant::now() + store.limits().fetch;
     for (at, medium) in media.iter_mut().enumerate() {
         match &medium.source {
             MediaSource::Url(url) if reason(medium).is_none() => {
                 if wanted.len() < MOST_FETCHED {
                     let (url, mime) = (url.clone(), medium.mime.clone());
-                    fetched.push(async move { store.fetch(&url, &mime).await });
+                    fetched.push(async move {
+                        let late = |_| Error::Fetch { reason: LATE.to_owned(), is_public: false };
+                        timeout_at(until, store.fetch(&url, &mime)).await.map_err(late)?
+                    });
                     wanted.push(at);
                 } else {
                     not_kept(medium, format!("of one message, at most {MOST_FETCHED} are fetched"));

@@ -19,6 +19,9 @@ use crate::record::Record;
 const RETRIES: [Duration; 4] =
     [Duration::from_millis(100), Duration::from_millis(400), Duration::from_secs(1), Duration::from_secs(2)];
 
+/// The source of what comes over the API.
+pub(crate) const API: &str = "api";
+
 /// Where the owner is who has no account anywhere: the chat of `waiter` at a terminal.
 pub(crate) const TERMINAL: (&str, &str) = ("cli", "owner");
 

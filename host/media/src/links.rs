@@ -19,8 +19,10 @@ const KEY_BYTES: usize = 32;
 /// For whom a link is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reader {
-    /// A program on this machine.
+    /// Somebody at this machine.
     Here,
+    /// A program in the house, such as a server of models.
+    Program,
     /// Anybody else.
     Others,
 }

@@ -217,6 +217,7 @@ impl Store {
         let public = self.inner.parts.settings.text("core.media.public_url").unwrap_or_default();
         let public = Some(public.trim().trim_end_matches('/').to_owned()).filter(|url| !url.is_empty());
         let base = match reader {
+            Reader::Program => self.inner.links.here().or(public),
             // The public one holds everywhere, and a program here may have its readers elsewhere.
             Reader::Here => public.or_else(|| self.inner.links.here()),
             Reader::Others => public,

@@ -248,6 +248,21 @@ async fn a_client_of_the_api_gets_a_link_in_the_reply() {
 }
 
 #[tokio::test]
+async fn a_plugin_without_the_network_does_not_get_it_by_what_somebody_is_to_have_said() {
+    let home = Home::new().await;
+    home.plugins.reaches_out("outward");
+    for (plugin, reason) in [("inward", "may not reach the network"), ("outward", "there is no network")] {
+        let url = MediaSource::Url("http://public.example/?all=that-it-knows".to_owned());
+        let submission = Submission { media: vec![picture(url)], ..said("somebody", "look") };
+        home.agent.submit(plugin, None, submission).await.unwrap();
+        let model = soon(home.models.next()).await;
+        let shown = format!("{:?}", model.prompt.messages);
+        assert!(shown.contains(reason), "{plugin}: {shown}");
+        model.end(answer("so"));
+    }
+}
+
+#[tokio::test]
 async fn a_plugin_without_the_network_does_not_get_it_by_naming_an_address() {
     let home = Home::new().await;
     for plugin in ["inward", "outward"] {

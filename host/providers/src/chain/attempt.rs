@@ -169,19 +169,17 @@ impl Caller<'_> {
                 return Err(failure(FailureClass::Protocol, format!("the stream went over {WHOLE_STREAM} bytes")));
             }
             framer.push(piece.as_ref(), &mut events).map_err(protocol)?;
-            if heard.elapsed() > self.timeouts.waiting {
-                let seconds = self.timeouts.waiting.as_secs();
-                let message = format!("for {seconds} seconds it said that it is alive, and nothing more");
-                return Err(failure(FailureClass::Timeout, message));
-            }
             if events.is_empty() {
+                self.is_heard(heard)?;
                 continue;
             }
             let batch = std::mem::take(&mut events);
             let ended = batch.iter().any(is_end);
             let deltas = session.step(batch).await.map_err(|error| broken(adapter, &error))?;
-            if !deltas.is_empty() {
-                heard = Instant::now();
+            match deltas.is_empty() {
+                true if last_moment.is_none() => self.is_heard(heard)?,
+                true => {}
+                false => heard = Instant::now(),
             }
             if !taker.take_all(deltas) {
                 return Ok(());
@@ -201,6 +199,16 @@ impl Caller<'_> {
         let deltas = session.end().await.map_err(|error| broken(adapter, &error))?;
         taker.take_all(deltas);
         Ok(())
+    }
+
+    /// Whether the source has said something of its answer of late.
+    fn is_heard(&self, last: Instant) -> Result<(), Failure> {
+        if last.elapsed() <= self.timeouts.waiting {
+            return Ok(());
+        }
+        let seconds = self.timeouts.waiting.as_secs();
+        let message = format!("for {seconds} seconds it said that it is alive, and nothing more");
+        Err(failure(FailureClass::Timeout, message))
     }
 
     /// What an answer other than 2xx means.

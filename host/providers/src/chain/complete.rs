@@ -4,6 +4,7 @@ use homeagent_settings::SourceRecord;
 use homeagent_types::MediaKind;
 use homeagent_types::model::{AssistantAnswer, Completion, Failure, FailureClass, FinishReason, ModelRequest};
 use homeagent_types::ports::{LineRequest, ModelsFailure, Progress};
+use tokio::time::Instant;
 use tracing::Instrument as _;
 
 use super::attempt::{Route, failure};
@@ -35,6 +36,7 @@ impl Providers {
                     return wordless.ok_or_else(|| ModelsFailure { partial, ..limited.explain(failure) });
                 }
             };
+            let began = Instant::now();
             let answer = match self.ask_within(&route, asked, &mut show).await {
                 Ok(answer) => answer,
                 Err(limit) => {
@@ -50,7 +52,7 @@ impl Providers {
                 }
                 Some(Fault::Failed(failure)) => {
                     let filtered = failure.class == FailureClass::ContentFilter;
-                    course.failed(&route, failure);
+                    course.failed(&route, failure, began.elapsed());
                     if show.has_shown() {
                         partial = Some(Box::new(completion(&route, answer)));
                     }

@@ -95,7 +95,7 @@ impl<'a> Course<'a> {
     }
 
     /// The source failed. What is the request's fault alone is not held against it.
-    pub(super) fn failed(&mut self, route: &Route, failure: Failure) {
+    pub(super) fn failed(&mut self, route: &Route, failure: Failure, took: Duration) {
         let providers = self.providers;
         let record = &route.record;
         // A key, or a source, that was changed meanwhile is another one, and has not failed.
@@ -104,7 +104,10 @@ impl<'a> Course<'a> {
             providers.standings.failed(record, route.key.as_ref(), &failure, &providers.policy);
         }
         let attempts = self.tried.get(&record.name).map_or(0, |tried| tried.attempts) + 1;
-        let over = current && (attempts >= providers.policy.attempts || !may_pass(failure.class));
+        // A host that swallows connections would be waited for each time anew.
+        let swallowed =
+            failure.class == FailureClass::Network && took >= request::timeouts(&providers.settings).connect;
+        let over = current && (attempts >= providers.policy.attempts || !may_pass(failure.class) || swallowed);
         self.tried.insert(record.name.clone(), Tried { attempts, failure, over });
     }
 

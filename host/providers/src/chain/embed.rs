@@ -2,10 +2,11 @@
 
 use homeagent_types::lines::{VectorRequest, Vectors};
 use homeagent_types::model::{
-    AdapterDescriptor, EmbeddingPurpose, EmbeddingRequest, Embeddings, Failure, FailureClass, SourceLine, Usage,
+    EmbeddingPurpose, EmbeddingRequest, Embeddings, Failure, FailureClass, SourceLine, Usage,
 };
 use homeagent_types::ports::ModelsFailure;
 use homeagent_types::{Cause, tokens};
+use tokio::time::Instant;
 use tracing::Instrument as _;
 
 use super::attempt::{Route, failure};
@@ -33,6 +34,7 @@ impl Providers {
                 Ok(next) => next,
                 Err(failure) => return Err(limited.explain(failure)),
             };
+            let began = Instant::now();
             let span = tracing::info_span!("embedding", source = route.record.name, texts = asked.texts.len());
             let made = self.embed_by(&route, asked.texts, asked.purpose, Some(asked.cause));
             match made.instrument(span).await {
@@ -40,7 +42,7 @@ impl Providers {
                     self.standings.succeeded(&route.record);
                     return Ok(vectors);
                 }
-                Err(Unmade::Failed(failure)) => course.failed(&route, failure),
+                Err(Unmade::Failed(failure)) => course.failed(&route, failure, began.elapsed()),
                 Err(Unmade::Limited(limit)) => course.leave_out(&route, limited.note(&route, limit)),
             }
         }
@@ -59,8 +61,7 @@ impl Providers {
         cause: Option<&Cause>,
     ) -> Result<Vectors, Unmade> {
         let option = |name: &str| route.record.options.get(name)?.trim().parse::<u32>().ok().filter(|count| *count > 0);
-        let most = option("batch")
-            .map_or_else(|| batch_of(&route.descriptor), |count| usize::try_from(count).unwrap_or(BATCH));
+        let most = option("batch").map_or_else(|| batch_of(route), |count| usize::try_from(count).unwrap_or(BATCH));
         let mut made = Vectors {
             source: route.record.name.clone(),
             model: route.record.model.clone(),
@@ -103,9 +104,13 @@ pub(super) enum Unmade {
 }
 
 /// How many texts an adapter's vendor takes in one request.
-fn batch_of(adapter: &AdapterDescriptor) -> usize {
+fn batch_of(route: &Route) -> usize {
+    let adapter = &route.descriptor;
+    // What an adapter says goes for its own vendor; others that speak the same protocol take less.
+    let is_own = adapter.default_base_url.as_deref() == Some(route.record.base_url.trim_end_matches('/'));
     let said = adapter.meta.iter().find(|(name, _)| name == BATCH_OF_ADAPTER);
-    let said = said.and_then(|(_, count)| count.trim().parse::<usize>().ok()).filter(|count| *count > 0);
+    let said =
+        said.filter(|_| is_own).and_then(|(_, count)| count.trim().parse::<usize>().ok()).filter(|count| *count > 0);
     said.map_or(BATCH, |count| count.min(LARGEST_BATCH))
 }
 

@@ -63,7 +63,8 @@ impl Providers {
         let missing = |error: Error| format!("that can't be shown: {error}");
         let address: Address = address.parse().map_err(|_| missing(Error::Missing))?;
         let store = self.media.as_ref().ok_or_else(|| missing(Error::Missing))?;
-        if as_link && let Some(url) = store.link(&address, Reader::Here) {
+        let reader = if is_in_house(record) { Reader::Program } else { Reader::Others };
+        if as_link && let Some(url) = store.link(&address, reader) {
             // Whoever follows it finds the file there, or learns that it is gone.
             return Ok(ModelMedia { url: Some(url), ..medium.clone() });
         }

@@ -77,11 +77,13 @@ fn ignored(route: &Route, option: &str, value: &str, wanted: &str) {
 pub(super) fn timeouts(settings: &Settings) -> Timeouts {
     let usual = Timeouts::default();
     let set = |key: &str, usual| settings.duration(key).unwrap_or(usual);
+    let silence = set("core.model.silence_seconds", usual.silence);
     Timeouts {
         connect: set("core.model.connect_seconds", usual.connect),
         first_byte: set("core.model.first_byte_seconds", usual.first_byte),
-        silence: set("core.model.silence_seconds", usual.silence),
-        waiting: set("core.model.waiting_seconds", usual.waiting),
+        silence,
+        // Who may be silent for longer may say that it is alive for as long.
+        waiting: set("core.model.waiting_seconds", usual.waiting).max(silence),
     }
 }
 

@@ -159,8 +159,9 @@ impl Costs {
         let (reserved, written) = match self.inner.ledger.reserve(&call, &limits) {
             Ok(reserved) => reserved,
             Err(reached) => {
-                // What a plugin is answered nobody else may ever read.
-                let reads = call.role == Role::Owner && call.plugin.is_none();
+                // What a plugin is answered nobody else may ever read; and what a tool is, or the memory's work, a model alone.
+                let is_told = asking.line == SourceLine::Main || asking.cause.is_none();
+                let reads = call.role == Role::Owner && call.plugin.is_none() && is_told;
                 return Err(match rules.get(reached.limit) {
                     Some(rule) => self.in_the_way(rule, &reached, (call.role, reads), &zone),
                     None => {

@@ -120,7 +120,9 @@ async fn a_source_that_only_says_that_it_is_alive_gives_way_to_the_next() {
     let forever = Reply::Stream { pieces: Vec::new(), ending: Ending::Pinging };
     let (pinging, healthy) = (Vendor::start(vec![forever]).await, Vendor::start(vec![says("well")]).await);
     let world = World::new(hasty());
-    world.settings.set("core.model.waiting_seconds", 1).expect("a valid time");
+    for key in ["core.model.silence_seconds", "core.model.waiting_seconds"] {
+        world.settings.set(key, 1).expect("a valid time");
+    }
     world.add("a", &pinging.url);
     world.add("b", &healthy.url);
     let completion = world.ask().await.expect("the other answers");

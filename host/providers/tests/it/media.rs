@@ -78,6 +78,8 @@ async fn a_server_at_home_gets_a_link_where_that_is_wanted() {
     let vendor = Vendor::start(vec![says("a cat")]).await;
     let world = World::new(hasty());
     world.media.serve_at("127.0.0.1:8686".parse().expect("an address"));
+    // What leads here from elsewhere need not lead here from the house.
+    world.settings.set("core.media.public_url", "https://home.example").expect("an address");
     world.sources.add(&with(&world, "a", &vendor, &[("media_as", "link")])).expect("added");
     world.ask_for(says_with(vec![keep(&world.media, PNG).await])).await.expect("it answers");
     let request = &vendor.requests()[0];
