@@ -195,7 +195,7 @@ impl Costs {
         let place = zone.iana_name().map(|name| format!(" ({name})")).unwrap_or_default();
         let again = format!("from {free} 00:00{place} on");
         let facts = format!(
-            "The {} is reached: {} of {most} are spent or set aside, and this request may take {}.",
+            "The {} leaves too little: {} of {most} are spent or set aside, and this request may take {}.",
             rule.words(),
             reached.spent,
             reached.wanted,
@@ -203,7 +203,7 @@ impl Costs {
         let full = format!(
             "{facts} It can go on {again}, or at once with a higher limit: `waiter settings set {} \"{}\"`.",
             rule.key,
-            self.raised(rule),
+            self.raised(rule, reached),
         );
         let news = News { costs: self.clone(), told: rule.told(NoticeKind::Reached), text: full.clone() };
         let sentence = match role {
@@ -215,12 +215,16 @@ impl Costs {
         LimitInTheWay { sentence, news: reads.then_some(news) }
     }
 
-    /// The setting's value with twice as much of the amount that is reached.
-    fn raised(&self, rule: &Rule) -> String {
+    /// The setting's value with a multiple of the amount that is reached: twice as much, or as much as lets the request go.
+    fn raised(&self, rule: &Rule, reached: &LimitReached) -> String {
+        let enough = reached.spent.count().saturating_add(reached.wanted.count());
         let amounts = self.inner.settings.amounts(rule.key).unwrap_or_default().into_iter();
         let raise = |amount: Amount| {
-            let twice = || amount.with_count(amount.count().saturating_mul(2).max(1));
-            if amount == rule.limit.most { twice().to_string() } else { amount.to_string() }
+            if amount != rule.limit.most {
+                return amount.to_string();
+            }
+            let times = enough.div_ceil(amount.count().max(1)).max(2);
+            amount.with_count(amount.count().max(1).saturating_mul(times)).to_string()
         };
         amounts.map(raise).collect::<Vec<_>>().join(", ")
     }

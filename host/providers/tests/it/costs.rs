@@ -231,6 +231,13 @@ async fn at_the_limit_a_free_source_answers_or_a_sentence_says_until_when() {
     assert_eq!(shop.spent().0, "120.00");
     let failure = shop.ask().await.expect_err("the free one has said all");
     assert!(failure.sentence.starts_with("The limit of this day"), "{}", failure.sentence);
+    shop.limit("core.cost.day", "1 USD");
+    let far = shop.ask().await.expect_err("it is far above the limit").sentence;
+    let higher = far.split('"').nth(1).expect("it names a higher limit").to_owned();
+    shop.limit("core.cost.month", "");
+    shop.limit("core.cost.day", &higher);
+    assert_eq!(shop.ask().await.expect("it is enough").source, "paid", "{higher}");
+    shop.limit("core.cost.month", "125 USD");
     assert!(failure.sentence.contains("`free`"), "what became of the other is said, too: {}", failure.sentence);
     shop.limit("core.cost.day", "1000 USD");
     let failure = shop.ask().await.expect_err("the month has a limit of its own");
