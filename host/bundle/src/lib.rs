@@ -9,11 +9,13 @@ pub struct Package {
     pub manifest: &'static str,
     /// The component.
     pub component: &'static [u8],
+    /// Its SHA-256, in hexadecimal digits.
+    pub digest: &'static str,
 }
 
-const PACKAGES: &[(&str, &str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/components.rs"));
+const PACKAGES: &[(&str, &str, &[u8], &str)] = include!(concat!(env!("OUT_DIR"), "/components.rs"));
 
 /// All bundled packages.
 pub fn packages() -> impl Iterator<Item = Package> {
-    PACKAGES.iter().map(|(name, manifest, component)| Package { name, manifest, component })
+    PACKAGES.iter().map(|(name, manifest, component, digest)| Package { name, manifest, component, digest })
 }

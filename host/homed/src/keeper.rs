@@ -167,7 +167,11 @@ impl Inner {
             network: Network::system().map_err(AgentError::Network)?,
             spending,
             bundled: homeagent_bundle::packages()
-                .map(|package| Bundled { manifest: package.manifest, component: package.component })
+                .map(|package| Bundled {
+                    manifest: package.manifest,
+                    component: package.component,
+                    digest: package.digest,
+                })
                 .collect(),
             home: self.home.clone(),
             plugins: self.home.join("plugins"),

@@ -106,7 +106,11 @@ fn plain(bytes: &[u8]) -> String {
 fn adapters(criterion: &mut Criterion) {
     let executor = tokio::runtime::Runtime::new().expect("an executor");
     let bundled = homeagent_bundle::packages().filter(|package| ["openai", "anthropic"].contains(&package.name));
-    let bundled = bundled.map(|package| Bundled { manifest: package.manifest, component: package.component });
+    let bundled = bundled.map(|package| Bundled {
+        manifest: package.manifest,
+        component: package.component,
+        digest: package.digest,
+    });
     let house = executor.block_on(async { house::with_bundled(bundled.collect()) });
     executor.block_on(house.runtime.load_all());
     let components = house.runtime.adapters();

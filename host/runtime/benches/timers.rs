@@ -28,7 +28,7 @@ fn executor() -> tokio::runtime::Runtime {
 
 async fn with_timers(many: usize) -> House {
     let timer = homeagent_bundle::packages().find(|package| package.name == "timer").expect("it is bundled");
-    let bundled = Bundled { manifest: timer.manifest, component: timer.component };
+    let bundled = Bundled { manifest: timer.manifest, component: timer.component, digest: timer.digest };
     let house = house::with_bundled(vec![bundled]);
     let far = homeagent_types::now() + 365 * 24 * 3_600_000;
     for number in 0..many {

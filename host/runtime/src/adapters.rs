@@ -13,6 +13,8 @@ use homeagent_types::model::{
 use homeagent_types::ports::{AdapterSession, Adapters, PluginStatus};
 use homeagent_types::{CallError, Meta};
 use tokio::runtime::Handle;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 use wasmtime::Store;
 use wasmtime::component::Linker;
@@ -24,7 +26,7 @@ use crate::convert;
 use crate::engine::ComponentEngine;
 use crate::grants::GrantTable;
 use crate::instance::{self, InstanceState, Liveness};
-use crate::package::{self, Content, Package, PackageInfo, one_line};
+use crate::package::{self, Content, Origin, Package, PackageInfo, one_line};
 use crate::processor::Processor;
 use crate::script::Interpreter;
 use crate::services::Services;
@@ -33,6 +35,9 @@ use crate::slot::job::describe_trap;
 
 /// How long one step of an adapter may take.
 const STEP: Duration = Duration::from_secs(10);
+
+/// How long the code of an adapter that comes with the daemon stays in memory after it was asked.
+const AWAKE: Duration = Duration::from_secs(600);
 
 /// The memory of an adapter's instance whose package does not ask for less, in bytes, where the settings give plugins no
 /// more: it holds the pictures of a prompt several times over, as bytes, in Base64 and in the request. It is only taken
@@ -53,12 +58,37 @@ pub(crate) struct AdapterShelf {
 
 struct Loaded {
     package: PackageInfo,
-    pre: LlmAdapterPre<InstanceState>,
+    code: Code,
     core: Arc<SlotCore>,
     descriptor: AdapterDescriptor,
 }
 
+/// The code of an adapter, compiled and linked: about a MiB of memory.
+enum Code {
+    /// In memory as long as the adapter is loaded.
+    Held(LlmAdapterPre<InstanceState>),
+    /// Of an adapter that comes with the daemon. Most homes never ask most of them, so it is in memory only while it is
+    /// asked now and then, and is got anew from the code cache when it is asked again.
+    Resting { origin: Origin, cache: Arc<CodeCache>, awake: Mutex<Option<Awake>> },
+}
+
+struct Awake {
+    pre: LlmAdapterPre<InstanceState>,
+    used: Instant,
+}
+
 impl Loaded {
+    /// Lets go of the code where nobody has asked for long. Calls that run keep what they have.
+    fn rest(&self) {
+        if let Code::Resting { awake, .. } = &self.code
+            // Whoever holds it is about to use it.
+            && let Ok(mut awake) = awake.try_lock()
+            && awake.as_ref().is_some_and(|awake| awake.used.elapsed() > AWAKE)
+        {
+            *awake = None;
+        }
+    }
+
     fn status(&self) -> PluginStatus {
         PluginStatus {
             name: self.package.manifest.name.clone(),
@@ -93,27 +123,26 @@ impl AdapterShelf {
     }
 
     /// Compiles a package - of a script, its interpreter, unless that is compiled already - and puts it in the place of the
-    /// adapter of its name. Calls that run go on with the old one.
+    /// adapter of its name. Calls that run go on with the old one. `bundled`: where it can be read again at any moment,
+    /// because it comes with the daemon.
     pub(crate) async fn load(
         self: &Arc<Self>,
         cache: &Arc<CodeCache>,
         package: Package,
         interpreter: Option<Arc<Interpreter>>,
+        bundled: Option<Origin>,
     ) -> Result<(), PackageError> {
         let plugin = package.manifest.name.clone();
         let failed = |reason: String| PackageError::Load { plugin: plugin.clone(), reason };
-        let (shelf, cache) = (Arc::clone(self), Arc::clone(cache));
+        let (shelf, kept) = (Arc::clone(self), Arc::clone(cache));
         let named = plugin.clone();
         let compile = move || {
             let load = |error: wasmtime::Error| PackageError::Load { plugin: named.clone(), reason: one_line(&error) };
             let (package, linked) = match (&package.content, interpreter) {
-                (Content::Component(_), _) => {
-                    let (package, component) = package::compile_only(&shelf.engine, &cache, package)?;
-                    (package, shelf.linker.instantiate_pre(&component).map_err(load)?)
-                }
+                (Content::Component(_), _) => return link(&shelf.engine, &shelf.linker, &kept, package),
                 (Content::Script(script), Some(interpreter)) => {
                     interpreter.runs_adapters(&named)?;
-                    let component = interpreter.compiled(&shelf.engine, &cache)?;
+                    let component = interpreter.compiled(&shelf.engine, &kept)?;
                     let linker = script.link_adapter(&package.manifest, &shelf.linker, component).map_err(load)?;
                     let linked = linker.instantiate_pre(component).map_err(load)?;
                     (package.into_info(), linked)
@@ -133,9 +162,37 @@ impl AdapterShelf {
             let reason = format!("plugin.toml calls it {name:?}, the component calls itself {:?}", descriptor.name);
             return Err(PackageError::Descriptor { plugin, reason });
         }
-        let loaded = Arc::new(Loaded { package, pre, core, descriptor });
+        let code = match bundled {
+            Some(origin) => Code::Resting { origin, cache: Arc::clone(cache), awake: Mutex::default() },
+            None => Code::Held(pre),
+        };
+        let loaded = Arc::new(Loaded { package, code, core, descriptor });
         self.loaded.write().unwrap_or_else(PoisonError::into_inner).insert(name, loaded);
         Ok(())
+    }
+
+    /// Lets go of code that nobody has asked for long.
+    fn let_rest(&self) {
+        self.loaded.read().unwrap_or_else(PoisonError::into_inner).values().for_each(|adapter| adapter.rest());
+    }
+
+    /// The code of an adapter, from the code cache where it is not in memory.
+    async fn code(&self, loaded: &Loaded) -> Result<LlmAdapterPre<InstanceState>, PackageError> {
+        let (origin, cache, awake) = match &loaded.code {
+            Code::Held(pre) => return Ok(pre.clone()),
+            Code::Resting { origin, cache, awake } => (origin, cache, awake),
+        };
+        let mut awake = awake.lock().await;
+        if let Some(awake) = &mut *awake {
+            awake.used = Instant::now();
+            return Ok(awake.pre.clone());
+        }
+        let (engine, linker) = (self.engine.clone(), self.linker.clone());
+        let (origin, cache) = (origin.clone(), Arc::clone(cache));
+        let link = move || link(&engine, &linker, &cache, origin.read()?);
+        let (_, pre) = package::in_background(&loaded.package.manifest.name, link).await?;
+        *awake = Some(Awake { pre: pre.clone(), used: Instant::now() });
+        Ok(pre)
     }
 
     /// Takes an adapter away; what its status is from then on, or nothing if there was none.
@@ -208,10 +265,28 @@ impl Adapters for AdapterShelf {
             return Err(CallError::NotFound(format!("there is no adapter {name}; there are {known}")));
         };
         loaded.core.calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let opened = self.session(&loaded.pre, &loaded.core, &loaded.package).await;
+        self.let_rest();
+        let opened = match self.code(&loaded).await {
+            Ok(pre) => self.session(&pre, &loaded.core, &loaded.package).await,
+            Err(error) => Err(CallError::Other(error.to_string())),
+        };
         loaded.core.meters.called(opened.as_ref().err());
         Ok(Box::new(opened?))
     }
+}
+
+/// Compiles and links a component. Slow, unless it is compiled already.
+fn link(
+    engine: &ComponentEngine,
+    linker: &Linker<InstanceState>,
+    cache: &CodeCache,
+    package: Package,
+) -> Result<(PackageInfo, LlmAdapterPre<InstanceState>), PackageError> {
+    let (package, component) = package::compile_only(engine, cache, package)?;
+    let linked = linker.instantiate_pre(&component).and_then(LlmAdapterPre::new);
+    let plugin = package.manifest.name.clone();
+    let pre = linked.map_err(|error| PackageError::Load { plugin, reason: one_line(&error) })?;
+    Ok((package, pre))
 }
 
 /// One instance, serving one model call.

@@ -2,6 +2,7 @@
 
 pub(crate) mod files;
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Read as _};
@@ -34,6 +35,9 @@ pub struct Bundled {
     pub manifest: &'static str,
     /// The component.
     pub component: &'static [u8],
+    /// Its SHA-256, in hexadecimal digits: the component itself is read only when it has to be compiled, so that it need
+    /// not be in memory.
+    pub digest: &'static str,
 }
 
 /// Where a package comes from; reading it again gets what is there then.
@@ -59,7 +63,7 @@ pub(crate) struct Package {
 /// What was read of a package's code.
 pub(crate) enum Content {
     /// The bytes of a component of this contract.
-    Component(Vec<u8>),
+    Component(Cow<'static, [u8]>),
     Script(Script),
 }
 
@@ -90,7 +94,12 @@ impl Origin {
     /// Reads the package and checks that it is as it was signed, if it was, and that its component is of this contract.
     pub(crate) fn read(&self) -> Result<Package, PackageError> {
         let (manifest, bytes, publisher) = match self {
-            Origin::Bundled(bundled) => (self.manifest()?, bundled.component.to_vec(), None),
+            // It was built with this program, so it is of its contract.
+            Origin::Bundled(Bundled { component, digest, .. }) => {
+                let content = Content::Component(Cow::Borrowed(component));
+                let (manifest, digest) = (self.manifest()?, (*digest).to_owned());
+                return Ok(Package { manifest, content, digest, publisher: None, bundled: true, folder: None });
+            }
             Origin::Installed(folder) => {
                 let files = PackageFiles::read(folder)?;
                 let publisher = files.publisher(folder)?;
@@ -108,8 +117,8 @@ impl Origin {
         inspect::check(&manifest.name, &bytes, manifest.kind)?;
         let digest = hexadecimal(&Sha256::digest(&bytes));
         let folder = self.folder().map(Path::to_owned);
-        let content = Content::Component(bytes);
-        Ok(Package { manifest, content, digest, publisher, bundled: folder.is_none(), folder })
+        let content = Content::Component(Cow::Owned(bytes));
+        Ok(Package { manifest, content, digest, publisher, bundled: false, folder })
     }
 }
 

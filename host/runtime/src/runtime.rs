@@ -453,7 +453,8 @@ impl Inner {
         }
         if is_adapter {
             let interpreter = self.interpreter(&package);
-            self.adapters.load(&self.cache, package, interpreter).await?;
+            let bundled = if package.bundled { self.find(&name).ok() } else { None };
+            self.adapters.load(&self.cache, package, interpreter, bundled).await?;
         } else if is_interpreter {
             // It is read again when the first script needs it.
             let origin = match &package.folder {

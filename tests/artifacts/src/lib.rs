@@ -3,15 +3,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const GUESTS: &[(&str, &str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/components.rs"));
+const GUESTS: &[(&str, &str, &[u8], &str)] = include!(concat!(env!("OUT_DIR"), "/components.rs"));
 
 /// A guest program: the text of its `plugin.toml` and the component.
 ///
 /// # Panics
 /// When there is no guest of this name.
 pub fn guest(name: &str) -> (&'static str, &'static [u8]) {
-    let found = GUESTS.iter().find(|(known, _, _)| *known == name);
-    let (_, manifest, component) = found.unwrap_or_else(|| panic!("there is no guest {name} below tests/guests"));
+    let found = GUESTS.iter().find(|(known, ..)| *known == name);
+    let (_, manifest, component, _) = found.unwrap_or_else(|| panic!("there is no guest {name} below tests/guests"));
     (manifest, component)
 }
 

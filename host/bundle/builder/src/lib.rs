@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
+use sha2::{Digest as _, Sha256};
+
 /// Variables of the outer build that would change the inner one.
 const OUTER: [&str; 9] = [
     "CARGO_TARGET_DIR",
@@ -22,7 +24,7 @@ const OUTER: [&str; 9] = [
 ];
 
 /// Compiles the components in these folders (relative to the workspace), each with the name of its package, and writes `components.rs` into the script's output folder:
-/// `&[("<folder name>", include_str!(<plugin.toml>), include_bytes!(<component>)), ...]`.
+/// `&[("<folder name>", include_str!(<plugin.toml>), include_bytes!(<component>), "<the component's SHA-256>"), ...]`.
 ///
 /// # Panics
 /// When the build fails; cargo shows the panic's text as the reason.
@@ -44,14 +46,21 @@ pub fn build(workspace: &Path, components: &[(PathBuf, String)]) {
         let file = built.join(format!("{}.wasm", package.replace('-', "_")));
         fs::copy(&file, &component).unwrap_or_else(|error| panic!("{} was not built: {error}", file.display()));
         code.push_str(&format!(
-            "    ({:?}, include_str!({:?}), include_bytes!({:?})),\n",
+            "    ({:?}, include_str!({:?}), include_bytes!({:?}), {:?}),\n",
             name(folder),
             manifest.display().to_string(),
-            component.display().to_string()
+            component.display().to_string(),
+            digest(&component)
         ));
     }
     code.push_str("]\n");
     fs::write(out.join("components.rs"), code).expect("the output folder takes files");
+}
+
+/// The SHA-256 of a file, in hexadecimal digits.
+fn digest(file: &Path) -> String {
+    let bytes = fs::read(file).expect("the output folder can be read");
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn name(folder: &Path) -> &str {

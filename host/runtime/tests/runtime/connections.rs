@@ -8,7 +8,7 @@ use crate::house::{self, House};
 /// A runtime with the bundled `cli`.
 async fn with_cli() -> House {
     let cli = homeagent_bundle::packages().find(|package| package.name == "cli").expect("cli is bundled");
-    let bundled = homeagent_runtime::Bundled { manifest: cli.manifest, component: cli.component };
+    let bundled = homeagent_runtime::Bundled { manifest: cli.manifest, component: cli.component, digest: cli.digest };
     let house = house::with_bundled(vec![bundled]);
     house.runtime.load_all().await;
     house

@@ -13,7 +13,8 @@ pub(crate) fn examples() -> PathBuf {
 /// The interpreters that come with homed.
 pub(crate) fn interpreters() -> Vec<Bundled> {
     let all = homeagent_bundle::packages().filter(|package| package.name.starts_with("interpreter-"));
-    all.map(|package| Bundled { manifest: package.manifest, component: package.component }).collect()
+    all.map(|package| Bundled { manifest: package.manifest, component: package.component, digest: package.digest })
+        .collect()
 }
 
 /// A package that needs more than cargo and a C compiler to build. `.ci/components` builds them all; where it has not run

@@ -92,8 +92,11 @@ async fn a_package_that_does_not_run_is_not_installed_and_the_one_before_stays()
 #[tokio::test]
 async fn removing_takes_package_offers_and_grants_and_gives_the_bundled_one_its_place_again() {
     let cli = homeagent_bundle::packages().find(|package| package.name == "cli").expect("cli is bundled");
-    let house =
-        house::with_bundled(vec![homeagent_runtime::Bundled { manifest: cli.manifest, component: cli.component }]);
+    let house = house::with_bundled(vec![homeagent_runtime::Bundled {
+        manifest: cli.manifest,
+        component: cli.component,
+        digest: cli.digest,
+    }]);
     let folder = house.plugins().join("cli");
     fs::create_dir_all(&folder).expect("a folder");
     let manifest = cli.manifest.replace("version = \"", "version = \"9.");

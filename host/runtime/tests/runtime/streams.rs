@@ -29,7 +29,7 @@ async fn read(session: &mut dyn AdapterSession, batch: &[StreamEvent], times: us
 async fn a_stream_of_a_million_pieces_takes_no_more_memory_than_one_of_a_thousand() {
     let package = homeagent_bundle::packages().find(|package| package.name == "openai").expect("it is bundled");
     let manifest: &'static str = format!("{}{MEMORY}", package.manifest).leak();
-    let house = house::with_bundled(vec![Bundled { manifest, component: package.component }]);
+    let house = house::with_bundled(vec![Bundled { manifest, component: package.component, digest: package.digest }]);
     house.runtime.load_all().await;
     let mut session = house.runtime.adapters().open("openai").await.expect("it opens");
     let batch = events(READ);

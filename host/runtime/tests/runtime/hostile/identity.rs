@@ -9,7 +9,7 @@ use crate::house::{self, House};
 /// A house in which `hostile` lives beside the bundled `cli` and the guest `counter`.
 async fn beside_cli() -> House {
     let cli = homeagent_bundle::packages().find(|package| package.name == "cli").expect("cli is bundled");
-    let bundled = homeagent_runtime::Bundled { manifest: cli.manifest, component: cli.component };
+    let bundled = homeagent_runtime::Bundled { manifest: cli.manifest, component: cli.component, digest: cli.digest };
     let house = house::with_shared_cache(vec![bundled]);
     for guest in ["counter-one", "hostile"] {
         house.install(guest, guest);
