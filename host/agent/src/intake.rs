@@ -22,7 +22,7 @@ use crate::outputs::{self, Route};
 use crate::pairing::{self, Attempt, Verdict};
 use crate::questions;
 use crate::queue::Queued;
-use crate::record::{Record, audience_text};
+use crate::record::Record;
 use crate::result::{TurnError, TurnResult};
 use crate::rights::{refresh, role_now};
 use crate::watch::Watcher;
@@ -156,7 +156,7 @@ async fn take(
     let input = &item.input;
     let conversation = input.conversation.to_string();
     let key = platform_id.as_deref().map(|id| (input.source.as_str(), id));
-    let audience = audience_text(&input.audience);
+    let audience = input.audience.to_string();
     let accepted = core.journal.accept_input(&conversation, &input.id, key, payload, &audience).await;
     match accepted {
         Err(error) => {

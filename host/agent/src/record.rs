@@ -10,16 +10,6 @@ use serde_json::{Value, json};
 
 use crate::result::TurnResult;
 
-/// An audience as the journal keeps it.
-pub(crate) fn audience_text(audience: &Audience) -> String {
-    match audience {
-        Audience::Person(person) => format!("person:{person}"),
-        Audience::Group(group) => format!("group:{group}"),
-        Audience::Agent => "agent".to_owned(),
-        Audience::Other(other) => format!("other:{other}"),
-    }
-}
-
 /// The journal, as one run sees it.
 ///
 /// What is [noted](Self::note) is written together with the next event that has to be on the disk before the turn goes
@@ -54,7 +44,7 @@ impl Record {
             session: started.session,
             run: Some(started.run),
             conversation: conversation.to_owned(),
-            audience: audience_text(audience),
+            audience: audience.to_string(),
             noted: Arc::default(),
             acted: Arc::default(),
         })
@@ -72,7 +62,7 @@ impl Record {
             session: journal.current_session(conversation).await?,
             run,
             conversation: conversation.to_owned(),
-            audience: audience_text(audience),
+            audience: audience.to_string(),
             noted: Arc::default(),
             acted: Arc::default(),
         })

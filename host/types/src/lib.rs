@@ -27,7 +27,7 @@ pub use error::{CallError, Denial};
 pub use input::{Accepted, Errand, Input, Media, MediaKind, MediaSource, Payload, Submission};
 pub use json::{JsonError, check_json};
 pub use plugin::{Descriptor, Offer, Offers};
-pub use principal::{Audience, Cause, Conversation, Peer, Principal, Role};
+pub use principal::{Audience, Cause, Conversation, Peer, Principal, Role, Viewer};
 pub use process::ProcessFigures;
 pub use route::{RouteContent, RouteRequest, RouteResponse};
 pub use tool::{Effect, ToolCall, ToolDefinition, ToolOutput};

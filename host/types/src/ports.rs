@@ -17,7 +17,7 @@ use crate::model::{
 use crate::stage::{Patch, StageContext};
 use crate::{
     Accepted, CallError, Cause, Errand, MediaKind, Meta, Offers, Output, OutputDelta, Principal, Receipt, Recording,
-    Role, RouteRequest, RouteResponse, Submission, ToolOutput,
+    Role, RouteRequest, RouteResponse, Submission, ToolDefinition, ToolOutput,
 };
 
 /// The live plugins, as the agent sees them. Implemented by the runtime.
@@ -76,6 +76,16 @@ pub trait Mind: Send + Sync {
 
     /// Calls any tool in the name of a plugin.
     async fn call_tool(&self, caller: &str, name: &str, args: String, cause: Cause) -> Result<ToolOutput, CallError>;
+}
+
+/// A part of the host that offers tools of its own to the agent, such as the memory.
+#[async_trait]
+pub trait Toolbox: Send + Sync {
+    /// Its tools as they are now: only those whose subject is there. Cheap.
+    fn tools(&self) -> Vec<ToolDefinition>;
+
+    /// Runs one. `arguments` have passed the tool's schema; `cause` says for whom, and who reads what comes of it.
+    async fn call(&self, name: &str, arguments: serde_json::Value, cause: &Cause) -> Result<ToolOutput, CallError>;
 }
 
 /// What is asked of the sources, and for whom. There is no other way to a model: turns of all kinds, plugins and the

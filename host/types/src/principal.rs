@@ -1,5 +1,6 @@
 //! Who speaks, where, and who may read it.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -119,8 +120,9 @@ impl fmt::Display for Conversation {
     }
 }
 
-/// Who may read what was said.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Who may read what was said. Its text form is `person:<namespace>:<user>`, `group:<channel>:<group>`, `agent` or
+/// `other:<name>`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Audience {
     /// One principal, written `namespace:user`.
@@ -131,6 +133,53 @@ pub enum Audience {
     Agent,
     /// An audience this version does not know; to be treated as [`Audience::Agent`].
     Other(String),
+}
+
+impl Audience {
+    /// Reads the text form; what this version does not know is an [`Audience::Other`].
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
+        match text.split_once(':') {
+            Some(("person", person)) => Self::Person(person.to_owned()),
+            Some(("group", group)) => Self::Group(group.to_owned()),
+            Some(("other", other)) => Self::Other(other.to_owned()),
+            _ if text == "agent" => Self::Agent,
+            _ => Self::Other(text.to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for Audience {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Person(person) => write!(f, "person:{person}"),
+            Self::Group(group) => write!(f, "group:{group}"),
+            Self::Agent => f.write_str("agent"),
+            Self::Other(other) => write!(f, "other:{other}"),
+        }
+    }
+}
+
+/// What may be shown to somebody: that of which each reader of a reply was, or could have been, a reader anyway.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Viewer {
+    /// Everything: whoever looks after the machine, and the memory's own work, which shows nothing to anybody.
+    Everything,
+    /// What was said before exactly one of these audiences.
+    Only(BTreeSet<Audience>),
+}
+
+impl Viewer {
+    /// Whether what has this audience may be shown.
+    #[must_use]
+    pub fn may_see(&self, audience: &Audience) -> bool {
+        match self {
+            Self::Everything => true,
+            Self::Only(audiences) => {
+                matches!(audience, Audience::Person(_) | Audience::Group(_)) && audiences.contains(audience)
+            }
+        }
+    }
 }
 
 /// What a call comes from; handed along with each call.
@@ -190,6 +239,31 @@ mod tests {
             assert_eq!(Conversation::parse(&conversation.to_string()), Some(conversation));
         }
         assert_eq!(Conversation::parse("nothing"), None);
+    }
+
+    #[test]
+    fn audiences_read_back_as_they_were_written() {
+        let audiences = [
+            Audience::Person("qq:1:2".into()),
+            Audience::Group("qq:7".into()),
+            Audience::Agent,
+            Audience::Other("agent".into()),
+        ];
+        for audience in audiences {
+            assert_eq!(Audience::parse(&audience.to_string()), audience);
+        }
+        assert_eq!(Audience::parse("planet:7"), Audience::Other("planet:7".into()));
+    }
+
+    #[test]
+    fn a_viewer_sees_what_was_said_before_them_and_nothing_that_is_the_agents() {
+        let [mine, theirs] = ["qq:1", "qq:2"].map(|who| Audience::Person(who.to_owned()));
+        let viewer = Viewer::Only([mine.clone(), Audience::Agent, Audience::Other("x".into())].into());
+        assert!(viewer.may_see(&mine));
+        for hidden in [theirs, Audience::Agent, Audience::Other("x".into())] {
+            assert!(!viewer.may_see(&hidden), "{hidden}");
+            assert!(Viewer::Everything.may_see(&hidden));
+        }
     }
 
     #[test]

@@ -1,0 +1,1 @@
+//! The knowledge base: `knowledge/<name>/content.md`, cut up and indexed, apart from the memory.

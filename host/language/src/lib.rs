@@ -1,0 +1,4 @@
+//! What the host knows of language: how text is cut into words and sentences, how it becomes vectors, and what it says
+//! in triples. It knows no storage.
+
+pub mod embed;

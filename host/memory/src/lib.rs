@@ -1,0 +1,6 @@
+//! The memory: what was said and done, in three tiers (context, documents, graph), and the one way to recall from them.
+//! It does not know turns, plugins or the network.
+
+mod audience;
+
+pub use audience::Audiences;
