@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use homeagent_journal::{EventKind, JournalError};
+use homeagent_memory::context::{FOREIGN, tool_message};
 use homeagent_types::model::{
     AssistantAnswer, Completion, FailureClass, FinishReason, Message, Prompt, SourceLine, Usage,
 };
@@ -21,7 +22,6 @@ use crate::sink::{Call, LONG_TEXT, Sink};
 use crate::stages::Stages;
 use crate::toolloop::{Outcome, Workshop};
 use crate::turn::{Ended, Turn, guard, proceed};
-use crate::window::{FOREIGN, tool_message};
 
 /// The topic under which each round is published.
 const CHAIN_TOPIC: &str = "agent_llm_chain";
@@ -353,7 +353,7 @@ impl Turn {
                 Err(Ended::Overgrown(what))
             }
             Ok(Some(Call::Failed(failure))) => {
-                if is_overflow(&failure) && !self.halved && self.context.window.halve() {
+                if is_overflow(&failure) && !self.halved && self.halve() {
                     self.halved = true;
                     self.look_whose();
                     tracing::warn!(run = self.result.run, "the window was too long for the model and is halved");
