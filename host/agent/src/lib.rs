@@ -25,6 +25,7 @@ mod outputs;
 mod pairing;
 mod policy;
 pub mod prompt;
+mod pruning;
 mod questions;
 mod queue;
 mod record;

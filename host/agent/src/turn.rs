@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use homeagent_journal::{EventKind, INPUT_ID, JournalError};
 use homeagent_media::Hold;
+use homeagent_memory::context::{AT, FOREIGN, Window};
 use homeagent_settings::SettingsError;
 use homeagent_types::model::Message;
 use homeagent_types::ports::ModelsFailure;
@@ -32,7 +33,7 @@ use crate::sending::Reply;
 use crate::stages::{Ending, Stages, Verdict};
 use crate::tools::ToolSet;
 use crate::watch::{Shower, Watcher};
-use crate::window::{AT, Context, FOREIGN, Window};
+use crate::window::Context;
 
 /// Why a turn does not go on to its answer.
 #[derive(Debug)]
@@ -169,7 +170,7 @@ impl Turn {
         let stages = Stages { plugins: Arc::clone(&core.plugins), offers, timeout: limits.stage_timeout };
         let begun = Instant::now();
         Ok(Self {
-            tools: ToolSet::assemble(&stages.offers, Some(&input.conversation)).with_choices(&*core.models),
+            tools: core.tools(&stages.offers, Some(&input.conversation)),
             begun,
             deadline: begun + limits.turn,
             result: TurnResult { session: record.session.clone(), run, ..TurnResult::default() },
@@ -241,7 +242,7 @@ impl Turn {
         let foreign = is_foreign(&self.input, &self.stages.offers);
         self.add(message, json!({ INPUT_ID: self.input.id, FOREIGN: foreign, AT: prompt::time() }));
         proceed(verdict.ending)?;
-        self.context.window.prune(self.limits.window_events);
+        self.prune();
         self.look_whose();
         let verdict = self.stage(Stage::PreAction, StageData::Ready(self.input.clone())).await?;
         proceed(verdict.ending)?;
@@ -301,12 +302,11 @@ impl Turn {
         if foreign {
             about[FOREIGN] = json!(true);
         }
-        let at = about[AT].as_str().map(str::to_owned);
-        self.record.message(&message, about);
-        self.context.window.push(message, foreign);
-        if let Some(at) = at {
-            self.tell_time(at);
+        let entry = self.record.message(message, about);
+        if entry.time.is_some() {
+            self.told_time = Instant::now();
         }
+        self.context.window.push(entry);
         self.look_whose();
     }
 

@@ -2,5 +2,6 @@
 //! It does not know turns, plugins or the network.
 
 mod audience;
+pub mod context;
 
 pub use audience::Audiences;
