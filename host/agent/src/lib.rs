@@ -27,6 +27,7 @@ mod policy;
 pub mod prompt;
 mod questions;
 mod queue;
+mod recall;
 mod record;
 mod result;
 mod rights;

@@ -2,5 +2,7 @@
 //! It does not know turns, plugins or the network.
 
 mod audience;
+pub mod recollection;
+pub mod said;
 
 pub use audience::Audiences;
