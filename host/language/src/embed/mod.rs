@@ -1,5 +1,7 @@
 //! Vectors of text, whoever makes them.
 
+pub mod int8;
+
 use std::fmt;
 use std::sync::Arc;
 
