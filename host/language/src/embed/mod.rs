@@ -2,6 +2,7 @@
 
 mod cache;
 mod folder;
+pub mod int8;
 mod onnx;
 mod open;
 mod pool;
