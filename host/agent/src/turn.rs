@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use homeagent_journal::{EventKind, INPUT_ID, JournalError};
 use homeagent_media::Hold;
-use homeagent_memory::context::{AT, FOREIGN, Window};
+use homeagent_memory::context::{FOREIGN, Window};
 use homeagent_settings::SettingsError;
 use homeagent_types::model::Message;
 use homeagent_types::ports::ModelsFailure;
