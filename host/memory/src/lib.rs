@@ -2,5 +2,8 @@
 //! It does not know turns, plugins or the network.
 
 mod audience;
+pub mod index;
+pub mod recall;
+pub mod vectors;
 
 pub use audience::Audiences;
