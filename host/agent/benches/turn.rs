@@ -99,6 +99,8 @@ fn home() -> Home {
         plugins: Arc::new(NoPlugins::default()),
         models: Arc::new(InstantModel),
         media: media.expect("a new store"),
+        memory: None,
+        toolboxes: Vec::new(),
         home: folder.path().to_path_buf(),
     };
     let agent = runtime.block_on(Agent::start(parts)).expect("the agent starts");

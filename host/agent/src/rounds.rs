@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use homeagent_journal::{EventKind, JournalError};
+use homeagent_memory::context::{FOREIGN, tool_message};
 use homeagent_types::model::{
     AssistantAnswer, Completion, FailureClass, FinishReason, Message, Prompt, SourceLine, Usage,
 };
@@ -20,9 +21,7 @@ use crate::prompt;
 use crate::sink::{Call, LONG_TEXT, Sink};
 use crate::stages::Stages;
 use crate::toolloop::{Outcome, Workshop};
-use crate::tools::ToolSet;
 use crate::turn::{Ended, Turn, guard, proceed};
-use crate::window::{FOREIGN, tool_message};
 
 /// The topic under which each round is published.
 const CHAIN_TOPIC: &str = "agent_llm_chain";
@@ -354,7 +353,7 @@ impl Turn {
                 Err(Ended::Overgrown(what))
             }
             Ok(Some(Call::Failed(failure))) => {
-                if is_overflow(&failure) && !self.halved && self.context.window.halve() {
+                if is_overflow(&failure) && !self.halved && self.halve() {
                     self.halved = true;
                     self.look_whose();
                     tracing::warn!(run = self.result.run, "the window was too long for the model and is halved");
@@ -372,7 +371,7 @@ impl Turn {
         let offers = self.core.plugins.offers();
         if !Arc::ptr_eq(&offers, &self.stages.offers) {
             let conversation = Some(&self.input.conversation);
-            self.tools = ToolSet::assemble(&offers, conversation).with_choices(&*self.core.models);
+            self.tools = self.core.tools(&offers, conversation);
             self.stages = Stages { offers, ..self.stages.clone() };
         }
     }
@@ -396,7 +395,9 @@ impl Turn {
         }
         self.context.prompt_digest = prompt_digest;
         self.context.tools_digest = tools_digest;
-        prompt::assemble(&head, self.context.window.shown(), tools, &self.systems)
+        let mut added = self.systems.clone();
+        added.extend(self.recalled.clone());
+        prompt::assemble(&head, self.context.window.shown(), tools, &added)
     }
 
     fn keep_unfinished(&mut self, text: String) {

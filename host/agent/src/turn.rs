@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use homeagent_journal::{EventKind, INPUT_ID, JournalError};
 use homeagent_media::Hold;
+use homeagent_memory::context::{AT, FOREIGN, Window};
 use homeagent_settings::SettingsError;
 use homeagent_types::model::Message;
 use homeagent_types::ports::ModelsFailure;
@@ -32,7 +33,7 @@ use crate::sending::Reply;
 use crate::stages::{Ending, Stages, Verdict};
 use crate::tools::ToolSet;
 use crate::watch::{Shower, Watcher};
-use crate::window::{AT, Context, FOREIGN, Window};
+use crate::window::Context;
 
 /// Why a turn does not go on to its answer.
 #[derive(Debug)]
@@ -93,6 +94,8 @@ pub(crate) struct Turn {
     pub(crate) tools: ToolSet,
     /// System messages that handlers added.
     pub(crate) systems: Vec<String>,
+    /// What the memory has for it.
+    pub(crate) recalled: Option<String>,
     pub(crate) turn_data: Vec<(String, String)>,
     pub(crate) begun: Instant,
     pub(crate) deadline: Instant,
@@ -169,7 +172,7 @@ impl Turn {
         let stages = Stages { plugins: Arc::clone(&core.plugins), offers, timeout: limits.stage_timeout };
         let begun = Instant::now();
         Ok(Self {
-            tools: ToolSet::assemble(&stages.offers, Some(&input.conversation)).with_choices(&*core.models),
+            tools: core.tools(&stages.offers, Some(&input.conversation)),
             begun,
             deadline: begun + limits.turn,
             result: TurnResult { session: record.session.clone(), run, ..TurnResult::default() },
@@ -179,6 +182,7 @@ impl Turn {
             context: Context::default(),
             reply,
             systems: Vec::new(),
+            recalled: None,
             turn_data: Vec::new(),
             told_time: begun,
             call_ids: HashSet::new(),
@@ -237,12 +241,13 @@ impl Turn {
         if let Some(Ending::Refused(reason)) = verdict.ending {
             return Err(Ended::Refused(reason));
         }
-        let message = prompt::user_message(&self.input, "");
+        let (message, lead) = prompt::user_message(&self.input, "");
         let foreign = is_foreign(&self.input, &self.stages.offers);
-        self.add(message, json!({ INPUT_ID: self.input.id, FOREIGN: foreign, AT: prompt::time() }));
+        self.add(message, prompt::about(&self.input, lead, foreign));
         proceed(verdict.ending)?;
-        self.context.window.prune(self.limits.window_events);
+        self.prune();
         self.look_whose();
+        self.recall().await?;
         let verdict = self.stage(Stage::PreAction, StageData::Ready(self.input.clone())).await?;
         proceed(verdict.ending)?;
         if let Some(order) = errands::order(&self.input)
@@ -301,12 +306,11 @@ impl Turn {
         if foreign {
             about[FOREIGN] = json!(true);
         }
-        let at = about[AT].as_str().map(str::to_owned);
-        self.record.message(&message, about);
-        self.context.window.push(message, foreign);
-        if let Some(at) = at {
-            self.tell_time(at);
+        let entry = self.record.message(message, about);
+        if entry.time.is_some() {
+            self.told_time = Instant::now();
         }
+        self.context.window.push(entry);
         self.look_whose();
     }
 
@@ -340,8 +344,11 @@ impl Turn {
         self.record.note(EventKind::Interrupted, json!({ INPUT_ID: input.id, "by": by }));
         if let (None, StageData::Input(said)) = (&verdict.ending, &verdict.data) {
             let foreign = is_foreign(said, &self.stages.offers) || verdict.foreign;
-            let about = json!({ INPUT_ID: input.id, "interrupt": true, FOREIGN: foreign, AT: prompt::time() });
-            self.add(prompt::user_message(said, MARK), about);
+            let (message, lead) = prompt::user_message(said, MARK);
+            let mut about = prompt::about(said, lead, foreign);
+            about[INPUT_ID] = json!(input.id);
+            about["interrupt"] = json!(true);
+            self.add(message, about);
         }
         // Only now it is taken, with its words: a turn that was ended meanwhile leaves it to the next.
         self.record.join(&input.id).await?;

@@ -2,8 +2,11 @@
 //! It does not know turns, plugins or the network.
 
 mod audience;
+pub mod context;
 pub mod index;
 pub mod recall;
+pub mod recollection;
+pub mod said;
 pub mod vectors;
 
 pub use audience::Audiences;
