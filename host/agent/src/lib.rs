@@ -7,6 +7,7 @@
 
 mod agent;
 mod arrears;
+mod choosing;
 mod commands;
 mod config;
 mod core;
@@ -25,6 +26,7 @@ mod outputs;
 mod pairing;
 mod policy;
 pub mod prompt;
+mod pruning;
 mod questions;
 mod queue;
 mod recall;

@@ -140,8 +140,8 @@ fn take(medium: &mut Media, kept: Result<homeagent_media::Kept, Error>, holds: &
 }
 
 /// Holds what these messages show.
-pub(crate) fn holds(store: &Store, messages: &[Message]) -> Vec<Hold> {
-    let parts = messages.iter().flat_map(|message| match message {
+pub(crate) fn holds<'a>(store: &Store, messages: impl Iterator<Item = &'a Message>) -> Vec<Hold> {
+    let parts = messages.flat_map(|message| match message {
         Message::User(parts) | Message::Tool { content: parts, .. } => parts.as_slice(),
         Message::System(_) | Message::Assistant { .. } => &[],
     });
@@ -182,8 +182,8 @@ pub(crate) fn part(medium: &Media) -> Option<ContentPart> {
 }
 
 /// Whether a medium of the store is mentioned in these messages.
-pub(crate) fn are_mentioned(messages: &[Message]) -> bool {
-    messages.iter().any(|message| match message {
+pub(crate) fn are_mentioned<'a>(mut messages: impl Iterator<Item = &'a Message>) -> bool {
+    messages.any(|message| match message {
         Message::User(parts) | Message::Tool { content: parts, .. } => {
             parts.iter().any(|part| matches!(part, ContentPart::Text(text) if text.contains(MENTIONED)))
         }

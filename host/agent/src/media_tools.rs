@@ -70,7 +70,7 @@ fn definition(name: &str, description: &str, properties: &Value, required: &[&st
 
 /// Leaves out which of these tools would come to nothing: where no medium is mentioned, where the model that answers takes
 /// none in, and where it takes in all that others do.
-pub(crate) fn leave_out(tools: &mut Vec<ToolSpec>, window: &[Message], models: &dyn Models) {
+pub(crate) fn leave_out<'a>(tools: &mut Vec<ToolSpec>, window: impl Iterator<Item = &'a Message>, models: &dyn Models) {
     if !tools.iter().any(|tool| tool.name == LOOK || tool.name == DESCRIBE) {
         return;
     }

@@ -1,11 +1,12 @@
 //! What the agent writes into the journal, in its own words.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use homeagent_journal::{EFFECT, EventKind, Journal, JournalError, NewEvent, OUTPUT_ID, RunStatus};
+use homeagent_memory::context::{AT, CLEANER, Entry, FOREIGN, NO_MEMORY, NUMBER, numbered};
 use homeagent_types::model::Message;
-use homeagent_types::{Audience, Effect, Output};
+use homeagent_types::{Audience, Effect, Output, now};
 use serde_json::{Value, json};
 
 use crate::result::TurnResult;
@@ -27,6 +28,8 @@ pub(crate) struct Record {
     noted: Arc<Mutex<Vec<NewEvent>>>,
     /// Something was begun that is not to be done twice.
     acted: Arc<AtomicBool>,
+    /// How many messages went into the window.
+    messages: Arc<AtomicU64>,
 }
 
 impl Record {
@@ -47,6 +50,7 @@ impl Record {
             audience: audience.to_string(),
             noted: Arc::default(),
             acted: Arc::default(),
+            messages: Arc::default(),
         })
     }
 
@@ -65,6 +69,7 @@ impl Record {
             audience: audience.to_string(),
             noted: Arc::default(),
             acted: Arc::default(),
+            messages: Arc::default(),
         })
     }
 
@@ -128,15 +133,30 @@ impl Record {
         }
     }
 
-    /// Notes that a message went into the window.
-    pub(crate) fn message(&self, message: &Message, mut about: Value) {
-        let kind = match message {
+    /// Notes that a message goes into the window; returns it as it stands there.
+    pub(crate) fn message(&self, message: Message, mut about: Value) -> Entry {
+        let kind = match &message {
             Message::System(_) | Message::User(_) => EventKind::UserMessageAdded,
             Message::Assistant { .. } => EventKind::AssistantMessageAdded,
             Message::Tool { .. } => EventKind::ToolResultRecorded,
         };
-        about["message"] = serde_json::to_value(message).unwrap_or_default();
+        let number = self.messages.fetch_add(1, Ordering::Relaxed) + 1;
+        about[NUMBER] = json!(number);
+        let entry = Entry {
+            id: numbered(self.run.as_deref().unwrap_or_default(), number),
+            conversation: self.conversation.clone(),
+            audience: self.audience.clone(),
+            at_ms: i64::try_from(now()).unwrap_or(i64::MAX),
+            foreign: about[FOREIGN] == true,
+            time: about[AT].as_str().map(str::to_owned),
+            no_memory: about[NO_MEMORY] == true,
+            cleaner: about[CLEANER].as_str().map(str::to_owned),
+            document: None,
+            message,
+        };
+        about["message"] = serde_json::to_value(&entry.message).unwrap_or_default();
         self.note(kind, about);
+        entry
     }
 
     /// An output is about to be handed to a channel.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use futures::future::join_all;
 use homeagent_journal::{EFFECT, EventKind, JournalError};
 use homeagent_media::Hold;
+use homeagent_memory::context::{CLEANER, NO_MEMORY, tool_message};
 use homeagent_types::model::{ContentPart, Message};
 use homeagent_types::stage::{HandlerMode, Stage, StageData};
 use homeagent_types::{CallError, Cause, Conversation, Denial, Effect, Role, Shown, ToolCall, ToolOutput};
@@ -171,7 +172,7 @@ impl Outcome {
                     Failure::Failed(_) => prompt::as_data(&self.call.name, &text),
                     _ => text,
                 };
-                return (crate::window::tool_message(asked, text, true), about);
+                return (tool_message(asked, text, true), about);
             }
         };
         let mut text = cut(&output.for_model(), limit);
@@ -280,7 +281,7 @@ impl Workshop<'_> {
         outcome.plugin = tool.plugin().map(str::to_owned);
         let outward = |plugin| self.stages.offers.outward.contains(plugin);
         outcome.foreign |= tool.definition.is_foreign() || tool.plugin().is_some_and(outward);
-        outcome.about = json!({ "no_memory": tool.definition.no_memory, "cleaner": tool.definition.cleaner });
+        outcome.about = json!({ NO_MEMORY: tool.definition.no_memory, CLEANER: tool.definition.cleaner });
         let result = self.call(tool, &outcome.call, &args, foreign).await?;
         outcome.foreign |= result.as_ref().is_ok_and(ToolOutput::is_foreign);
         let named = result.as_ref().map(|output| media::addresses(&output.media)).unwrap_or_default();

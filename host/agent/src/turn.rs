@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use homeagent_journal::{EventKind, INPUT_ID, JournalError};
 use homeagent_media::Hold;
+use homeagent_memory::context::{FOREIGN, Window};
 use homeagent_settings::SettingsError;
 use homeagent_types::model::Message;
 use homeagent_types::ports::ModelsFailure;
@@ -16,6 +17,7 @@ use homeagent_types::{Cause, Input, OutputKind};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use crate::choosing::Choice;
 use crate::config::Limits;
 use crate::core::{self, Core};
 use crate::errands;
@@ -32,7 +34,7 @@ use crate::sending::Reply;
 use crate::stages::{Ending, Stages, Verdict};
 use crate::tools::ToolSet;
 use crate::watch::{Shower, Watcher};
-use crate::window::{AT, Context, FOREIGN, Window};
+use crate::window::Context;
 
 /// Why a turn does not go on to its answer.
 #[derive(Debug)]
@@ -93,6 +95,8 @@ pub(crate) struct Turn {
     pub(crate) tools: ToolSet,
     /// System messages that handlers added.
     pub(crate) systems: Vec<String>,
+    /// Which tools its model is shown, where there are too many.
+    pub(crate) choice: Option<Choice>,
     /// What the memory has for it.
     pub(crate) recalled: Option<String>,
     pub(crate) turn_data: Vec<(String, String)>,
@@ -181,6 +185,7 @@ impl Turn {
             context: Context::default(),
             reply,
             systems: Vec::new(),
+            choice: None,
             recalled: None,
             turn_data: Vec::new(),
             told_time: begun,
@@ -244,7 +249,7 @@ impl Turn {
         let foreign = is_foreign(&self.input, &self.stages.offers);
         self.add(message, prompt::about(&self.input, lead, foreign));
         proceed(verdict.ending)?;
-        self.context.window.prune(self.limits.window_events);
+        self.prune();
         self.look_whose();
         self.recall().await?;
         let verdict = self.stage(Stage::PreAction, StageData::Ready(self.input.clone())).await?;
@@ -305,12 +310,11 @@ impl Turn {
         if foreign {
             about[FOREIGN] = json!(true);
         }
-        let at = about[AT].as_str().map(str::to_owned);
-        self.record.message(&message, about);
-        self.context.window.push(message, foreign);
-        if let Some(at) = at {
-            self.tell_time(at);
+        let entry = self.record.message(message, about);
+        if entry.time.is_some() {
+            self.told_time = Instant::now();
         }
+        self.context.window.push(entry);
         self.look_whose();
     }
 

@@ -2,3 +2,4 @@
 //! in triples. It knows no storage.
 
 pub mod embed;
+pub mod text;

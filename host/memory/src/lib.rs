@@ -2,6 +2,8 @@
 //! It does not know turns, plugins or the network.
 
 mod audience;
+pub mod context;
+pub mod nearness;
 pub mod recollection;
 pub mod said;
 

@@ -1,0 +1,16 @@
+//! How text is cut: into words, the terms an index is fed with, and sentences. Chinese and English; anything else by
+//! Unicode's rules.
+
+mod fold;
+mod sentences;
+mod similarity;
+mod stop;
+mod terms;
+mod words;
+
+pub use fold::fold;
+pub use sentences::sentences;
+pub use similarity::bigram_jaccard;
+pub use stop::is_stop_word;
+pub use terms::{LEXICON, index_terms, query_terms};
+pub use words::words;
