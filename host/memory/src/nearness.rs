@@ -97,14 +97,20 @@ pub fn lexical(query: &str, texts: &[String]) -> Vec<f32> {
     let count = |term: &String| texts.iter().filter(|text| text.contains(term)).count();
     #[expect(clippy::cast_precision_loss, reason = "there are some hundred texts")]
     let weight = |found: usize| ((1 + texts.len()) as f32 / found as f32).ln();
-    let weights: BTreeMap<&String, f32> =
-        wanted.iter().map(|term| (term, count(term))).filter(|(_, found)| *found > 0).map(|(t, n)| (t, weight(n))).collect();
+    let weights: BTreeMap<&String, f32> = wanted
+        .iter()
+        .map(|term| (term, count(term)))
+        .filter(|(_, found)| *found > 0)
+        .map(|(t, n)| (t, weight(n)))
+        .collect();
     let all: f32 = weights.values().sum();
     if all <= 0.0 {
         return vec![0.0; texts.len()];
     }
-    let has = |text: &BTreeSet<String>| weights.iter().filter(|(term, _)| text.contains(**term)).map(|(_, weight)| weight);
-    texts.iter().map(|text| has(text).sum::<f32>() / all).collect()
+    let share = |text: &BTreeSet<String>| -> f32 {
+        weights.iter().filter(|(term, _)| text.contains(**term)).map(|(_, weight)| weight).sum::<f32>() / all
+    };
+    texts.iter().map(share).collect()
 }
 
 fn cosine(a: &[f32], b: &[f32]) -> f32 {
@@ -119,7 +125,8 @@ mod tests {
 
     #[test]
     fn what_has_the_rarer_words_of_a_query_is_nearer_in_both_languages() {
-        let texts = ["lights_set: switches the lights", "weather: 查询天气预报", "send: sends a message, the weather too"];
+        let texts =
+            ["lights_set: switches the lights", "weather: 查询天气预报", "send: sends a message, the weather too"];
         let texts = texts.map(str::to_owned);
         let best = |query: &str| {
             let near = lexical(query, &texts);

@@ -4,8 +4,7 @@ use homeagent_journal::EventKind;
 use homeagent_types::ports::Mind;
 use homeagent_types::stage::{HandlerMode, Patch, Stage, StageData};
 use homeagent_types::{
-    Audience, CallError, Cause, Conversation, Effect, Media, MediaSource, Principal, Role, ToolDefinition,
-    ToolOutput,
+    Audience, CallError, Cause, Conversation, Effect, Media, MediaSource, Principal, Role, ToolDefinition, ToolOutput,
 };
 use tokio::sync::Barrier;
 
