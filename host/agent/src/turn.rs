@@ -17,6 +17,7 @@ use homeagent_types::{Cause, Input, OutputKind};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use crate::choosing::Choice;
 use crate::config::Limits;
 use crate::core::{self, Core};
 use crate::errands;
@@ -94,6 +95,8 @@ pub(crate) struct Turn {
     pub(crate) tools: ToolSet,
     /// System messages that handlers added.
     pub(crate) systems: Vec<String>,
+    /// Which tools its model is shown, where there are too many.
+    pub(crate) choice: Option<Choice>,
     /// What the memory has for it.
     pub(crate) recalled: Option<String>,
     pub(crate) turn_data: Vec<(String, String)>,
@@ -182,6 +185,7 @@ impl Turn {
             context: Context::default(),
             reply,
             systems: Vec::new(),
+            choice: None,
             recalled: None,
             turn_data: Vec::new(),
             told_time: begun,

@@ -5,6 +5,7 @@ mod audience;
 pub mod context;
 pub mod index;
 pub mod recall;
+pub mod nearness;
 pub mod recollection;
 pub mod said;
 pub mod vectors;
