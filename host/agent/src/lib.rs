@@ -28,6 +28,7 @@ pub mod prompt;
 mod pruning;
 mod questions;
 mod queue;
+mod recall;
 mod record;
 mod result;
 mod rights;

@@ -395,7 +395,9 @@ impl Turn {
         }
         self.context.prompt_digest = prompt_digest;
         self.context.tools_digest = tools_digest;
-        prompt::assemble(&head, self.context.window.shown(), tools, &self.systems)
+        let mut added = self.systems.clone();
+        added.extend(self.recalled.clone());
+        prompt::assemble(&head, self.context.window.shown(), tools, &added)
     }
 
     fn keep_unfinished(&mut self, text: String) {

@@ -3,5 +3,7 @@
 
 mod audience;
 pub mod context;
+pub mod recollection;
+pub mod said;
 
 pub use audience::Audiences;
