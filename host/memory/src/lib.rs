@@ -3,7 +3,10 @@
 
 mod audience;
 pub mod context;
+pub mod index;
+pub mod recall;
 pub mod recollection;
 pub mod said;
+pub mod vectors;
 
 pub use audience::Audiences;
