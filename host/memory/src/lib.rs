@@ -4,8 +4,8 @@
 mod audience;
 pub mod context;
 pub mod index;
-pub mod recall;
 pub mod nearness;
+pub mod recall;
 pub mod recollection;
 pub mod said;
 pub mod vectors;
