@@ -5,6 +5,7 @@ mod choice;
 mod folder;
 mod hash;
 mod manager;
+pub mod int8;
 mod onnx;
 mod open;
 mod pool;
