@@ -119,7 +119,8 @@ impl Daemon {
         };
         // Before the agent takes up what the last stop left waiting: a port in use would cut that work off again.
         let doors = Doors::open(home, &listen).await?;
-        let keeper = Keeper::new(home.clone(), compiler, stores.clone());
+        let embedders = Arc::new(stores.embedders(home));
+        let keeper = Keeper::new(home.clone(), compiler, stores.clone(), Arc::clone(&embedders));
         keeper.start().await?;
         let looked_at = stores.clone();
         let (journal, secrets) = (stores.journal.clone(), stores.secrets.clone());
@@ -143,6 +144,7 @@ impl Daemon {
                 bindings: stores.bindings,
                 journal: stores.journal,
                 media: stores.media,
+                models: embedders,
                 keeper: Arc::new(keeper.clone()),
                 monitor: Arc::new(Monitor::new(&log, meters, secrets)),
             },

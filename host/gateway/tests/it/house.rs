@@ -22,7 +22,7 @@ use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 
-use crate::fakes::{FakeAdapters, FakeKeeper, FakeListeners, FakeMonitor, FakePlugins, FakeTurns};
+use crate::fakes::{FakeAdapters, FakeKeeper, FakeListeners, FakeModels, FakeMonitor, FakePlugins, FakeTurns};
 
 pub struct House {
     pub home: TempDir,
@@ -159,6 +159,7 @@ fn build(home: &TempDir, listen: &str, listeners: Arc<dyn Listeners>) -> (Parts,
         bindings: Bindings::open(&database).unwrap(),
         journal: journal.clone(),
         media: media(home, &settings),
+        models: Arc::new(FakeModels),
         keeper: Arc::new(FakeKeeper::with(Live {
             turns: turns.clone(),
             providers: Arc::new(providers.unwrap()),
