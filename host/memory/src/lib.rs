@@ -3,8 +3,15 @@
 
 mod audience;
 pub mod context;
+mod follower;
+pub mod index;
+mod memory;
 pub mod nearness;
+pub mod recall;
 pub mod recollection;
 pub mod said;
+pub mod vectors;
 
 pub use audience::Audiences;
+pub use follower::Following;
+pub use memory::{Memory, MemoryStatus, Parts};
