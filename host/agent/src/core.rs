@@ -42,7 +42,11 @@ pub(crate) struct Core {
     pub(crate) questions: Questions,
     queue: Mutex<Queue>,
     /// Wakes the scheduler: an input came, or a turn ended.
-    pub(crate) wake: Notify,
+    wake: Notify,
+    /// Tells the same to the agent's own work.
+    pub(crate) stirred: Notify,
+    /// Whoever has it does the agent's own work.
+    pub(crate) consolidating: tokio::sync::Mutex<()>,
     /// The turns that run, by conversation.
     running: Mutex<HashMap<String, Arc<Control>>>,
     /// Free places in each channel's queue.
@@ -77,6 +81,8 @@ impl Core {
             questions: Questions::default(),
             queue: Mutex::default(),
             wake: Notify::new(),
+            stirred: Notify::new(),
+            consolidating: tokio::sync::Mutex::default(),
             running: Mutex::default(),
             places: Mutex::default(),
             phase: watch::Sender::new(Phase::Start),
@@ -118,7 +124,18 @@ impl Core {
         self.running().remove(conversation);
         self.queue().done(conversation);
         self.turns_ended.fetch_add(1, Ordering::Relaxed);
+        self.stir();
+    }
+
+    /// Something is there to do, or was done.
+    pub(crate) fn stir(&self) {
         self.wake.notify_one();
+        self.stirred.notify_waiters();
+    }
+
+    /// Returns once there may be something to do.
+    pub(crate) async fn woken(&self) {
+        self.wake.notified().await;
     }
 
     /// The places in a channel's queue.

@@ -33,7 +33,7 @@ const NAME: &str = "passages";
 const PAUSE: Duration = Duration::from_secs(10);
 
 /// How far it is.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Following {
     /// The last event that it has read.
     pub reached: Seq,

@@ -1,6 +1,7 @@
 //! The memory: what was said and done, in three tiers (context, documents, graph), and the one way to recall from them.
 //! It does not know turns, plugins or the network.
 
+mod admin;
 mod audience;
 pub mod context;
 mod follower;

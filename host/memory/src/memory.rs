@@ -11,7 +11,6 @@ use homeagent_settings::{Bindings, Database, DatabaseError, Settings};
 use homeagent_types::ports::Toolbox;
 use homeagent_types::{Viewer, now};
 use jiff::tz::TimeZone;
-use serde::Serialize;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -61,7 +60,7 @@ pub struct Memory {
 }
 
 /// How the memory is.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub struct MemoryStatus {
     /// How far the journal was read.
     pub following: Following,
@@ -69,10 +68,8 @@ pub struct MemoryStatus {
     pub passages: u64,
     /// The model that makes vectors; none while words alone decide.
     pub model: Option<String>,
-    /// How many passages got a vector of this model since the start.
-    pub embedded: u64,
-    /// Whether all have one.
-    pub complete: bool,
+    /// How far it is with the passages.
+    pub vectors: Progress,
 }
 
 impl Memory {
@@ -108,6 +105,10 @@ impl Memory {
         Ok(Arc::new(memory))
     }
 
+    pub(crate) fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
     /// Who may see what.
     #[must_use]
     pub fn audiences(&self) -> &Audiences {
@@ -130,12 +131,13 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// What the database answers. Blocks.
-    pub fn status(&self) -> Result<MemoryStatus, DatabaseError> {
+    /// What the database answers.
+    pub async fn status(&self) -> Result<MemoryStatus, RecallError> {
         let model = self.embedder.borrow().as_ref().map(|embedder| embedder.identity().name.clone());
-        let Progress { embedded, complete, .. } = self.progress.borrow().clone();
-        let following = self.following.borrow().clone();
-        Ok(MemoryStatus { following, passages: self.index.count()?, model, embedded, complete })
+        let index = self.index.clone();
+        let passages = tokio::task::spawn_blocking(move || index.count()).await??;
+        let (following, vectors) = (self.following.borrow().clone(), self.progress.borrow().clone());
+        Ok(MemoryStatus { following, passages, model, vectors })
     }
 
     /// Returns once all that the journal has at this moment can be found.
@@ -151,7 +153,7 @@ impl Memory {
     /// # Errors
     ///
     /// As for [`Recall::recall`].
-    pub async fn search(
+    pub async fn find(
         &self,
         text: &str,
         viewer: Viewer,
@@ -187,7 +189,7 @@ impl Memory {
     async fn passages(&self, occasion: &Occasion, viewer: Viewer) -> Result<Vec<Recalled>, RecallError> {
         let kinds = vec![PassageKind::Said, PassageKind::Answered];
         let wanted = occasion.passages.saturating_mul(SPARE);
-        let hits = self.search(&occasion.text, viewer.clone(), wanted, kinds).await?;
+        let hits = self.find(&occasion.text, viewer.clone(), wanted, kinds).await?;
         let places: Vec<Seq> = hits.iter().filter_map(|hit| hit.passage.origin.parse().ok()).collect();
         // The journal has the last word: what is gone from it is not told any more, whoever still knows of it.
         let events = self.journal.events_at(places).await.unwrap_or_default();

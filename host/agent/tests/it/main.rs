@@ -6,6 +6,7 @@ mod arrears;
 mod asking;
 mod caches;
 mod commands;
+mod consolidation;
 mod crashes;
 mod errands;
 mod fake;
