@@ -99,6 +99,7 @@ fn home() -> Home {
         plugins: Arc::new(NoPlugins::default()),
         models: Arc::new(InstantModel),
         media: media.expect("a new store"),
+        memory: None,
         toolboxes: Vec::new(),
         home: folder.path().to_path_buf(),
     };

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use homeagent_journal::Journal;
 use homeagent_media::Store;
+use homeagent_memory::recollection::Remembers;
 use homeagent_settings::{Bindings, Settings};
 use homeagent_types::model::Usage;
 use homeagent_types::ports::{Models, Plugins, Toolbox};
@@ -32,6 +33,7 @@ pub(crate) struct Core {
     pub(crate) plugins: Arc<dyn Plugins>,
     pub(crate) models: Arc<dyn Models>,
     pub(crate) media: Store,
+    pub(crate) memory: Option<Arc<dyn Remembers>>,
     pub(crate) toolboxes: Vec<Arc<dyn Toolbox>>,
     pub(crate) persona: Persona,
     pub(crate) schemas: Schemas,
@@ -66,6 +68,7 @@ impl Core {
             plugins: parts.plugins,
             models: parts.models,
             media: parts.media,
+            memory: parts.memory,
             toolboxes: parts.toolboxes,
             persona,
             schemas: Schemas::default(),

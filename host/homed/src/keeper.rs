@@ -196,6 +196,7 @@ impl Inner {
             plugins: Arc::new(runtime.clone()),
             models,
             media,
+            memory: None,
             toolboxes: Vec::new(),
             home: self.home.clone(),
         })

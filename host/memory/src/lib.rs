@@ -3,5 +3,11 @@
 
 mod audience;
 pub mod context;
+pub mod index;
+pub mod nearness;
+pub mod recall;
+pub mod recollection;
+pub mod said;
+pub mod vectors;
 
 pub use audience::Audiences;

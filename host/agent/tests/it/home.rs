@@ -7,6 +7,7 @@ use std::time::Duration;
 use homeagent_agent::{Agent, Ask, Asked, Parts, TurnEvent, TurnResult};
 use homeagent_journal::{Event, EventKind, Journal};
 use homeagent_media::Store;
+use homeagent_memory::recollection::Remembers;
 use homeagent_settings::{Bindings, Database, Secrets, Settings};
 use homeagent_types::ports::{Mind, Models, Plugins, Toolbox};
 use homeagent_types::{Conversation, Payload, Peer, Principal, Role, Submission};
@@ -44,13 +45,14 @@ impl Home {
 
     /// An agent in a folder that may have been lived in.
     pub(crate) async fn open(folder: TempDir, plugins: Arc<FakePlugins>, set: impl FnOnce(&Settings)) -> Self {
-        Self::furnish(folder, plugins, Vec::new(), set).await
+        Self::furnish(folder, plugins, None, Vec::new(), set).await
     }
 
-    /// The same with parts of the host that offer tools.
+    /// The same with a memory, and parts of the host that offer tools.
     pub(crate) async fn furnish(
         folder: TempDir,
         plugins: Arc<FakePlugins>,
+        memory: Option<Arc<dyn Remembers>>,
         toolboxes: Vec<Arc<dyn Toolbox>>,
         set: impl FnOnce(&Settings),
     ) -> Self {
@@ -74,6 +76,7 @@ impl Home {
             plugins: Arc::clone(&plugins) as Arc<dyn Plugins>,
             models: Arc::clone(&models) as Arc<dyn Models>,
             media: media.clone(),
+            memory,
             toolboxes,
             home: folder.path().to_path_buf(),
         };
