@@ -13,4 +13,5 @@ pub use sentences::sentences;
 pub use similarity::bigram_jaccard;
 pub use stop::is_stop_word;
 pub use terms::{LEXICON, index_terms, query_terms};
+pub(crate) use words::tagged_words;
 pub use words::words;
