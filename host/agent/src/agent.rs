@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use homeagent_journal::{Journal, JournalError};
 use homeagent_media::Store;
+use homeagent_memory::context::RelevanceContext;
 use homeagent_settings::{Bindings, Settings, SettingsError};
 use homeagent_types::model::Usage;
 use homeagent_types::ports::{Models, Plugins};
@@ -48,6 +49,8 @@ pub struct Parts {
     pub models: Arc<dyn Models>,
     /// What comes with messages, and goes out with answers.
     pub media: Store,
+    /// What of each conversation stands before the model.
+    pub context: RelevanceContext,
     /// The data folder, where `personal.md` is.
     pub home: PathBuf,
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use homeagent_journal::Journal;
 use homeagent_media::Store;
+use homeagent_memory::context::RelevanceContext;
 use homeagent_settings::{Bindings, Settings};
 use homeagent_types::model::Usage;
 use homeagent_types::ports::{Models, Plugins};
@@ -31,6 +32,7 @@ pub(crate) struct Core {
     pub(crate) plugins: Arc<dyn Plugins>,
     pub(crate) models: Arc<dyn Models>,
     pub(crate) media: Store,
+    pub(crate) context: RelevanceContext,
     pub(crate) persona: Persona,
     pub(crate) schemas: Schemas,
     pub(crate) contexts: Contexts,
@@ -64,6 +66,7 @@ impl Core {
             plugins: parts.plugins,
             models: parts.models,
             media: parts.media,
+            context: parts.context,
             persona,
             schemas: Schemas::default(),
             contexts: Contexts::default(),

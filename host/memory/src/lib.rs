@@ -3,5 +3,8 @@
 
 mod audience;
 pub mod context;
+pub mod documents;
+mod durable;
+mod lenient;
 
 pub use audience::Audiences;

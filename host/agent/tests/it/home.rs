@@ -7,6 +7,7 @@ use std::time::Duration;
 use homeagent_agent::{Agent, Ask, Asked, Parts, TurnEvent, TurnResult};
 use homeagent_journal::{Event, EventKind, Journal};
 use homeagent_media::Store;
+use homeagent_memory::context::RelevanceContext;
 use homeagent_settings::{Bindings, Database, Secrets, Settings};
 use homeagent_types::ports::{Mind, Models, Plugins};
 use homeagent_types::{Conversation, Payload, Peer, Principal, Role, Submission};
@@ -64,6 +65,7 @@ impl Home {
             plugins: Arc::clone(&plugins) as Arc<dyn Plugins>,
             models: Arc::clone(&models) as Arc<dyn Models>,
             media: media.clone(),
+            context: RelevanceContext::of_home(folder.path(), &journal, &settings).expect("the contexts open"),
             home: folder.path().to_path_buf(),
         };
         let agent = Agent::start(parts).await.unwrap();
