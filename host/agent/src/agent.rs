@@ -10,7 +10,7 @@ use homeagent_media::Store;
 use homeagent_memory::context::RelevanceContext;
 use homeagent_settings::{Bindings, Settings, SettingsError};
 use homeagent_types::model::Usage;
-use homeagent_types::ports::{Models, Plugins};
+use homeagent_types::ports::{Models, Plugins, Toolbox};
 use homeagent_types::{CallError, Conversation, Input, Media, Payload, Principal, Role, Timestamp, now};
 use serde::Serialize;
 use tokio::sync::mpsc;
@@ -32,7 +32,7 @@ use crate::questions::{Answer, Question};
 use crate::result::TurnEvent;
 use crate::scheduler;
 use crate::snapshot;
-use crate::tools::{ToolListing, ToolSet};
+use crate::tools::ToolListing;
 use crate::watch::Watcher;
 
 /// What the agent is made of.
@@ -51,6 +51,8 @@ pub struct Parts {
     pub media: Store,
     /// What of each conversation stands before the model.
     pub context: RelevanceContext,
+    /// Parts of the host that offer tools.
+    pub toolboxes: Vec<Arc<dyn Toolbox>>,
     /// The data folder, where `personal.md` is.
     pub home: PathBuf,
 }
@@ -236,8 +238,7 @@ impl Agent {
     /// The tools that a turn with these rights has, sorted by name.
     pub fn tools(&self, role: Role) -> Vec<ToolListing> {
         let policies = Policies::read(&self.core.settings).unwrap_or_default();
-        let tools = ToolSet::assemble(&self.core.plugins.offers(), None).with_choices(&*self.core.models);
-        let mut tools = tools.listing(role, &policies);
+        let mut tools = self.core.tools(&self.core.plugins.offers(), None).listing(role, &policies);
         media_tools::leave_out_of_listing(&mut tools, &*self.core.models);
         tools
     }

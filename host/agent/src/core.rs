@@ -9,8 +9,8 @@ use homeagent_media::Store;
 use homeagent_memory::context::RelevanceContext;
 use homeagent_settings::{Bindings, Settings};
 use homeagent_types::model::Usage;
-use homeagent_types::ports::{Models, Plugins};
-use homeagent_types::{Audience, Cause, Conversation, Principal, Role};
+use homeagent_types::ports::{Models, Plugins, Toolbox};
+use homeagent_types::{Audience, Cause, Conversation, Offers, Principal, Role};
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio_util::task::TaskTracker;
 
@@ -22,6 +22,7 @@ use crate::prompt::Persona;
 use crate::questions::Questions;
 use crate::queue::Queue;
 use crate::schema::Schemas;
+use crate::tools::ToolSet;
 use crate::window::Contexts;
 
 /// The agent's insides. No lock of the standard library is held over an await.
@@ -33,6 +34,7 @@ pub(crate) struct Core {
     pub(crate) models: Arc<dyn Models>,
     pub(crate) media: Store,
     pub(crate) context: RelevanceContext,
+    pub(crate) toolboxes: Vec<Arc<dyn Toolbox>>,
     pub(crate) persona: Persona,
     pub(crate) schemas: Schemas,
     pub(crate) contexts: Contexts,
@@ -67,6 +69,7 @@ impl Core {
             models: parts.models,
             media: parts.media,
             context: parts.context,
+            toolboxes: parts.toolboxes,
             persona,
             schemas: Schemas::default(),
             contexts: Contexts::default(),
@@ -87,6 +90,11 @@ impl Core {
 
     pub(crate) fn queue(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// All tools of this moment, for a turn in `conversation`.
+    pub(crate) fn tools(&self, offers: &Offers, conversation: Option<&Conversation>) -> ToolSet {
+        ToolSet::assemble(offers, &self.toolboxes, conversation).with_choices(&*self.models)
     }
 
     /// The turn that runs in a conversation.

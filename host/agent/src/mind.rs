@@ -19,7 +19,6 @@ use crate::rights::standing;
 use crate::sending::Reply;
 use crate::stages::Stages;
 use crate::toolloop::Workshop;
-use crate::tools::ToolSet;
 
 /// The channel of calls that come from no conversation. No plugin can have it: its name is no plugin's.
 const PLUGINS: &str = "_plugins_";
@@ -137,7 +136,7 @@ impl Agent {
         let workshop = Workshop {
             core,
             limits: &limits,
-            tools: &ToolSet::assemble(&stages.offers, cause.conversation.as_ref()).with_choices(&*core.models),
+            tools: &core.tools(&stages.offers, cause.conversation.as_ref()),
             stages: &stages,
             cause,
             record: &record,

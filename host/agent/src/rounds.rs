@@ -21,7 +21,6 @@ use crate::prompt;
 use crate::sink::{Call, LONG_TEXT, Sink};
 use crate::stages::Stages;
 use crate::toolloop::{Outcome, Workshop};
-use crate::tools::ToolSet;
 use crate::turn::{Ended, Turn, guard, proceed};
 
 /// The topic under which each round is published.
@@ -372,7 +371,7 @@ impl Turn {
         let offers = self.core.plugins.offers();
         if !Arc::ptr_eq(&offers, &self.stages.offers) {
             let conversation = Some(&self.input.conversation);
-            self.tools = ToolSet::assemble(&offers, conversation).with_choices(&*self.core.models);
+            self.tools = self.core.tools(&offers, conversation);
             self.stages = Stages { offers, ..self.stages.clone() };
         }
     }

@@ -1,7 +1,9 @@
 //! The host's own tools: sending through channels, and choosing where a turn's last text goes.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::{Mutex, PoisonError};
 
+use futures::FutureExt as _;
 use homeagent_types::{
     CallError, Cause, ChannelDefinition, Conversation, Media, MediaSource, Offers, Output, OutputCapabilities,
     OutputKind, Role, ToolOutput,
@@ -15,7 +17,7 @@ use crate::outputs::{self, Route};
 use crate::prompt;
 use crate::record::Record;
 use crate::switching;
-use crate::tools::Action;
+use crate::tools::{Action, Tool};
 
 /// Where a turn's last text goes, and what has been sent there already.
 #[derive(Debug)]
@@ -60,10 +62,11 @@ pub(crate) struct Desk<'a> {
 
 impl Desk<'_> {
     /// Runs a tool of the host's. The arguments fit its schema.
-    pub(crate) async fn run(&self, action: &Action, args: &Value, cause: &Cause) -> Result<ToolOutput, CallError> {
-        match action {
+    pub(crate) async fn run(&self, tool: &Tool, args: Value, cause: &Cause) -> Result<ToolOutput, CallError> {
+        match &tool.action {
+            Action::Toolbox(at) => self.open(*at, &tool.definition.name, args, cause).await,
             Action::Plugin(plugin) => Err(CallError::NotFound(format!("this is a tool of the plugin {plugin}"))),
-            Action::Send(channel) => self.send(channel, args, cause).await,
+            Action::Send(channel) => self.send(channel, &args, cause).await,
             Action::Help(channel) => {
                 let channel = self.channel(channel)?;
                 Ok(ToolOutput::json(&json!({
@@ -74,12 +77,26 @@ impl Desk<'_> {
                 })))
             }
             Action::ListChannels => Ok(self.list()),
-            Action::SetChannel => self.set_channel(args, cause),
-            Action::ReloadPlugin => self.reload_plugin(args).await,
-            Action::LookAtMedia => media_tools::run_look(&self.core.media, args).await,
-            Action::DescribeMedia => media_tools::run_describe(&self.core.media, &*self.core.models, args, cause).await,
-            Action::SwitchModel => switching::run(&*self.core.models, args).await,
+            Action::SetChannel => self.set_channel(&args, cause),
+            Action::ReloadPlugin => self.reload_plugin(&args).await,
+            Action::LookAtMedia => media_tools::run_look(&self.core.media, &args).await,
+            Action::DescribeMedia => {
+                media_tools::run_describe(&self.core.media, &*self.core.models, &args, cause).await
+            }
+            Action::SwitchModel => switching::run(&*self.core.models, &args).await,
         }
+    }
+
+    /// Has another part of the host run its tool. What goes wrong inside it is an answer, not the end of the turn.
+    async fn open(&self, at: usize, name: &str, args: Value, cause: &Cause) -> Result<ToolOutput, CallError> {
+        let gone = || CallError::NotFound(format!("nothing offers the tool {name} any more; nothing was run"));
+        let toolbox = self.core.toolboxes.get(at).ok_or_else(gone)?;
+        let work = AssertUnwindSafe(toolbox.call(name, args, cause)).catch_unwind();
+        work.await.unwrap_or_else(|_| {
+            tracing::error!(tool = name, part = toolbox.name(), "a tool of the host's panicked");
+            let part = toolbox.name();
+            Err(CallError::Other(format!("{name} broke off inside the host ({part}); the log says where")))
+        })
     }
 
     fn channel(&self, name: &str) -> Result<&ChannelDefinition, CallError> {

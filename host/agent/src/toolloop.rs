@@ -283,6 +283,7 @@ impl Workshop<'_> {
         outcome.foreign |= tool.definition.is_foreign() || tool.plugin().is_some_and(outward);
         outcome.about = json!({ NO_MEMORY: tool.definition.no_memory, CLEANER: tool.definition.cleaner });
         let result = self.call(tool, &outcome.call, &args, foreign).await?;
+        outcome.foreign |= result.as_ref().is_ok_and(ToolOutput::is_foreign);
         let named = result.as_ref().map(|output| media::addresses(&output.media)).unwrap_or_default();
         self.after(&mut outcome, result).await;
         // Whoever calls from outside a turn gets the bytes.
@@ -459,7 +460,7 @@ impl Workshop<'_> {
                 None => {
                     let offers = &self.stages.offers;
                     let desk = Desk { core: self.core, offers, record: self.record, reply: self.reply };
-                    desk.run(&tool.action, args, &cause).await
+                    desk.run(tool, args.clone(), &cause).await
                 }
             }
         };

@@ -1,9 +1,10 @@
-//! The set of tools: those of plugins, and those that send through channels.
+//! The set of tools: those of plugins, those that send through channels, and those of other parts of the host.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use homeagent_types::model::ToolSpec;
-use homeagent_types::ports::Models;
+use homeagent_types::ports::{Models, Toolbox};
 use homeagent_types::{ChannelDefinition, Conversation, Effect, Offers, OutputCapabilities, Role, ToolDefinition};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -40,6 +41,8 @@ pub(crate) enum Action {
     DescribeMedia,
     /// The host: says which sources there are, and changes which is asked, and how.
     SwitchModel,
+    /// The part of the host at this place among the agent's toolboxes.
+    Toolbox(usize),
 }
 
 /// A tool and who runs it.
@@ -80,8 +83,13 @@ pub(crate) struct ToolSet {
 }
 
 impl ToolSet {
-    /// Puts together what the plugins offer and what the host adds for a turn in `conversation`.
-    pub(crate) fn assemble(offers: &Offers, conversation: Option<&Conversation>) -> Self {
+    /// Puts together what the plugins offer and what the host adds for a turn in `conversation`. Of two tools of one name
+    /// the first is used: the host's own before those of its other parts, and these before those of plugins.
+    pub(crate) fn assemble(
+        offers: &Offers,
+        toolboxes: &[Arc<dyn Toolbox>],
+        conversation: Option<&Conversation>,
+    ) -> Self {
         let mut set = Self::default();
         for offer in &offers.channels {
             let here = conversation.is_some_and(|conversation| conversation.channel == offer.item.name);
@@ -97,18 +105,13 @@ impl ToolSet {
         }
         set.add(media_tools::look(), Action::LookAtMedia);
         set.add(media_tools::describe(), Action::DescribeMedia);
-        for offer in &offers.tools {
-            if let Some(known) = set.tools.get(&offer.item.name) {
-                let owner = known.plugin().unwrap_or("host");
-                tracing::debug!(
-                    tool = offer.item.name,
-                    owner,
-                    refused = offer.plugin,
-                    "two tools of one name: the second is not used"
-                );
-                continue;
+        for (at, toolbox) in toolboxes.iter().enumerate() {
+            for definition in toolbox.tools() {
+                set.add_if_free(definition, Action::Toolbox(at), toolboxes);
             }
-            set.add(offer.item.clone(), Action::Plugin(offer.plugin.clone()));
+        }
+        for offer in &offers.tools {
+            set.add_if_free(offer.item.clone(), Action::Plugin(offer.plugin.clone()), toolboxes);
         }
         set
     }
@@ -123,6 +126,21 @@ impl ToolSet {
 
     fn add(&mut self, definition: ToolDefinition, action: Action) {
         self.tools.insert(definition.name.clone(), Tool { definition, action });
+    }
+
+    fn add_if_free(&mut self, definition: ToolDefinition, action: Action, toolboxes: &[Arc<dyn Toolbox>]) {
+        let Some(known) = self.tools.get(&definition.name) else { return self.add(definition, action) };
+        let name = |action: &Action| match action {
+            Action::Plugin(plugin) => plugin.clone(),
+            Action::Toolbox(at) => toolboxes.get(*at).map_or("host", |toolbox| toolbox.name()).to_owned(),
+            _ => "host".to_owned(),
+        };
+        tracing::debug!(
+            tool = definition.name,
+            owner = name(&known.action),
+            refused = name(&action),
+            "two tools of one name: the second is not used"
+        );
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&Tool> {

@@ -170,7 +170,7 @@ impl Turn {
         let stages = Stages { plugins: Arc::clone(&core.plugins), offers, timeout: limits.stage_timeout };
         let begun = Instant::now();
         Ok(Self {
-            tools: ToolSet::assemble(&stages.offers, Some(&input.conversation)).with_choices(&*core.models),
+            tools: core.tools(&stages.offers, Some(&input.conversation)),
             begun,
             deadline: begun + limits.turn,
             result: TurnResult { session: record.session.clone(), run, ..TurnResult::default() },

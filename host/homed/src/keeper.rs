@@ -202,6 +202,7 @@ impl Inner {
             models,
             media,
             context,
+            toolboxes: Vec::new(),
             home: self.home.clone(),
         })
         .await;

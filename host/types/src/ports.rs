@@ -81,10 +81,16 @@ pub trait Mind: Send + Sync {
 /// A part of the host that offers tools of its own to the agent, such as the memory.
 #[async_trait]
 pub trait Toolbox: Send + Sync {
+    /// What people call the part, where it has to be told from others.
+    fn name(&self) -> &str {
+        "host"
+    }
+
     /// Its tools as they are now: only those whose subject is there. Cheap.
     fn tools(&self) -> Vec<ToolDefinition>;
 
-    /// Runs one. `arguments` have passed the tool's schema; `cause` says for whom, and who reads what comes of it.
+    /// Runs one. `arguments` have passed the tool's schema; `cause` says for whom, and who reads what comes of it. A
+    /// result in which others' words stand is [marked](ToolOutput::mark_foreign).
     async fn call(&self, name: &str, arguments: serde_json::Value, cause: &Cause) -> Result<ToolOutput, CallError>;
 }
 

@@ -5,6 +5,13 @@ use utoipa::ToSchema;
 
 use crate::{Media, Meta, Role};
 
+/// Among additions: what it is about was written by others.
+const FOREIGN: &str = "foreign";
+
+fn has_mark(meta: &Meta) -> bool {
+    meta.iter().any(|(key, value)| key == FOREIGN && value == "true")
+}
+
 /// What a tool does to the world outside its call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -46,7 +53,7 @@ pub struct ToolDefinition {
 impl ToolDefinition {
     /// Whether what it returns was written by others, as its `meta` says (`foreign` is `true`).
     pub fn is_foreign(&self) -> bool {
-        self.meta.iter().any(|(key, value)| key == "foreign" && value == "true")
+        has_mark(&self.meta)
     }
 
     /// The least role that may call it, whether declared or not.
@@ -91,6 +98,18 @@ impl ToolOutput {
     /// A result that is a JSON document.
     pub fn json(value: &serde_json::Value) -> Self {
         Self { value: value.to_string(), media: Vec::new(), failed: false, meta: Vec::new() }
+    }
+
+    /// Marks that others may have written what stands in it. What the model reads of it is treated accordingly.
+    pub fn mark_foreign(&mut self) {
+        if !self.is_foreign() {
+            self.meta.push((FOREIGN.to_owned(), "true".to_owned()));
+        }
+    }
+
+    /// Whether it is marked so.
+    pub fn is_foreign(&self) -> bool {
+        has_mark(&self.meta)
     }
 
     /// What the model reads: a JSON string as its text, anything else as JSON.

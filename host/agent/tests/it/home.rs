@@ -9,7 +9,7 @@ use homeagent_journal::{Event, EventKind, Journal};
 use homeagent_media::Store;
 use homeagent_memory::context::RelevanceContext;
 use homeagent_settings::{Bindings, Database, Secrets, Settings};
-use homeagent_types::ports::{Mind, Models, Plugins};
+use homeagent_types::ports::{Mind, Models, Plugins, Toolbox};
 use homeagent_types::{Conversation, Payload, Peer, Principal, Role, Submission};
 use tempfile::TempDir;
 
@@ -45,6 +45,16 @@ impl Home {
 
     /// An agent in a folder that may have been lived in.
     pub(crate) async fn open(folder: TempDir, plugins: Arc<FakePlugins>, set: impl FnOnce(&Settings)) -> Self {
+        Self::furnish(folder, plugins, Vec::new(), set).await
+    }
+
+    /// The same with parts of the host that offer tools.
+    pub(crate) async fn furnish(
+        folder: TempDir,
+        plugins: Arc<FakePlugins>,
+        toolboxes: Vec<Arc<dyn Toolbox>>,
+        set: impl FnOnce(&Settings),
+    ) -> Self {
         let database = Database::open(folder.path().join("homeagent.db")).unwrap();
         let secrets = Secrets::open(&database, folder.path()).unwrap();
         let settings = Settings::open(&database, &secrets).unwrap();
@@ -66,6 +76,7 @@ impl Home {
             models: Arc::clone(&models) as Arc<dyn Models>,
             media: media.clone(),
             context: RelevanceContext::of_home(folder.path(), &journal, &settings).expect("the contexts open"),
+            toolboxes,
             home: folder.path().to_path_buf(),
         };
         let agent = Agent::start(parts).await.unwrap();

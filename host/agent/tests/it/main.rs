@@ -18,6 +18,7 @@ mod pairing;
 mod queue;
 mod records;
 mod stages;
+mod toolboxes;
 mod tools;
 mod turns;
 mod windows;

@@ -2,6 +2,8 @@
 
 mod models;
 mod plugins;
+mod toolbox;
 
 pub(crate) use models::{Asked, FakeModels, answer, call, calls, failure};
 pub(crate) use plugins::{FakePlugins, channel, stage, tool};
+pub(crate) use toolbox::FakeToolbox;
