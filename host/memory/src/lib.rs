@@ -5,9 +5,11 @@ mod audience;
 pub mod context;
 pub mod documents;
 mod durable;
+mod follower;
 pub mod graph;
 pub mod index;
 mod lenient;
+mod memory;
 pub mod nearness;
 pub mod recall;
 pub mod recollection;
@@ -15,3 +17,5 @@ pub mod said;
 pub mod vectors;
 
 pub use audience::Audiences;
+pub use follower::Following;
+pub use memory::{Memory, MemoryStatus, Parts};

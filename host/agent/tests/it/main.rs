@@ -13,6 +13,7 @@ mod home;
 mod interrupts;
 mod limits;
 mod media;
+mod memories;
 mod outputs;
 mod pairing;
 mod queue;
