@@ -7,6 +7,7 @@
 
 mod agent;
 mod arrears;
+mod choosing;
 mod commands;
 mod config;
 mod core;

@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use homeagent_journal::INPUT_ID;
+use homeagent_memory::context::{AT, FOREIGN};
 use homeagent_memory::said::{KIND, LEAD, SPEAKER};
 use homeagent_types::model::{ContentPart, Message, Prompt, ToolChoice, ToolSpec};
 use homeagent_types::{Input, Media, Payload, Peer};
@@ -14,7 +15,6 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::media;
-use crate::window::{AT, FOREIGN};
 
 const DEFAULT_PERSONA: &str = include_str!("personal.md");
 const RULES: &str = include_str!("rules.md");

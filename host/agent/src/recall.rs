@@ -62,7 +62,7 @@ impl Turn {
     }
 
     fn occasion(&self, amount: &Amount) -> Occasion {
-        let window: HashSet<u64> = self.context.window.messages().iter().map(trace).collect();
+        let window: HashSet<u64> = self.context.window.messages().map(trace).collect();
         Occasion {
             run: self.result.run.clone(),
             conversation: self.input.conversation.to_string(),

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use homeagent_journal::{EventKind, INPUT_ID, JournalError};
 use homeagent_media::Hold;
-use homeagent_memory::context::{AT, FOREIGN, Window};
+use homeagent_memory::context::{FOREIGN, Window};
 use homeagent_settings::SettingsError;
 use homeagent_types::model::Message;
 use homeagent_types::ports::ModelsFailure;
@@ -17,6 +17,7 @@ use homeagent_types::{Cause, Input, OutputKind};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use crate::choosing::Choice;
 use crate::config::Limits;
 use crate::core::{self, Core};
 use crate::errands;
@@ -94,6 +95,8 @@ pub(crate) struct Turn {
     pub(crate) tools: ToolSet,
     /// System messages that handlers added.
     pub(crate) systems: Vec<String>,
+    /// Which tools its model is shown, where there are too many.
+    pub(crate) choice: Option<Choice>,
     /// What the memory has for it.
     pub(crate) recalled: Option<String>,
     pub(crate) turn_data: Vec<(String, String)>,
@@ -182,6 +185,7 @@ impl Turn {
             context: Context::default(),
             reply,
             systems: Vec::new(),
+            choice: None,
             recalled: None,
             turn_data: Vec::new(),
             told_time: begun,

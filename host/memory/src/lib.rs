@@ -4,6 +4,7 @@
 mod audience;
 pub mod context;
 pub mod index;
+pub mod nearness;
 pub mod recall;
 pub mod recollection;
 pub mod said;

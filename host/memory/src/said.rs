@@ -6,6 +6,8 @@ use homeagent_journal::{Event, EventKind};
 use homeagent_types::model::{ContentPart, Message};
 use homeagent_types::{Audience, Principal};
 
+use crate::context::FOREIGN;
+
 /// The field of a message's event that says who speaks: a [`Principal`].
 pub const SPEAKER: &str = "speaker";
 
@@ -14,9 +16,6 @@ pub const LEAD: &str = "lead";
 
 /// The field of a message's event that says what kind of input it was.
 pub const KIND: &str = "kind";
-
-/// The field of a message's event that says that others may have written it.
-pub const FOREIGN: &str = "foreign";
 
 /// Who said something.
 #[derive(Clone, Debug, PartialEq, Eq)]

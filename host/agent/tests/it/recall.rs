@@ -69,7 +69,7 @@ async fn the_memory_is_asked_once_a_turn_for_whom_and_what_and_told_what_is_in_t
     home.say_in_group("me", "and you?").await;
     let model = soon(home.models.next()).await;
     assert!(
-        !format!("{:?}", model.prompt.messages).contains("remember"),
+        !format!("{:?}", model.prompt.messages).contains("What you remember"),
         "nothing is recalled, so nothing is said of it"
     );
     model.end(answer("well"));

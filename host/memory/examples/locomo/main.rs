@@ -12,7 +12,7 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use homeagent_language::embed::Embedder;
+use homeagent_language::embed::{Embedder, open_folder};
 use homeagent_memory::index::Index;
 use homeagent_memory::recall::{Ask, Recall, Weights};
 use homeagent_memory::vectors::{Vectoriser, Vectors};
@@ -43,7 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 async fn measure(conversations: &[Conversation], model: Option<PathBuf>, ablate: bool) -> Result<(), Box<dyn Error>> {
     let embedder = match &model {
-        Some(folder) => Some(open_model(folder)?),
+        Some(folder) => Some(open_folder(folder)?),
         None => None,
     };
     let mut homes = Vec::new();
@@ -52,25 +52,16 @@ async fn measure(conversations: &[Conversation], model: Option<PathBuf>, ablate:
     }
     if ablate {
         println!("{:<34} {:>8} {:>8} {:>10}", "without", "@10", "@50", "multi @10");
-        for (name, weights) in ablations() {
-            let figures = ask_all(conversations, &homes, &weights).await?;
-            let all = figures.of(|_| true);
-            println!(
-                "{name:<34} {:>8.1} {:>8.1} {:>10.1}",
-                all.at(10),
-                all.at(50),
-                figures.of(|q| q.category == 1).at(10)
-            );
+        for (name, change) in ABLATIONS {
+            let figures = ask_all(conversations, &homes, *change).await?;
+            let (all, multi) = (figures.of(|_| true), figures.of(|answer| answer.category == 1));
+            println!("{name:<34} {:>8.1} {:>8.1} {:>10.1}", all.at(10), all.at(50), multi.at(10));
         }
         println!();
     }
-    let figures = ask_all(conversations, &homes, &Weights::default()).await?;
+    let figures = ask_all(conversations, &homes, |_| {}).await?;
     figures.print();
     Ok(())
-}
-
-fn open_model(folder: &std::path::Path) -> Result<Arc<dyn Embedder>, Box<dyn Error>> {
-    Err(format!("no embedder for {}", folder.display()).into())
 }
 
 /// A conversation's own database.
@@ -104,7 +95,7 @@ impl Home {
         Ok(Self { recall: Recall::new(index, current), now_ms, _folder: folder })
     }
 
-    async fn ask(&self, question: &str, weights: &Weights) -> Result<Vec<String>, Box<dyn Error>> {
+    async fn ask(&self, recall: &Recall, question: &str) -> Result<Vec<String>, Box<dyn Error>> {
         let ask = Ask {
             text: question.to_owned(),
             viewer: Viewer::Everything,
@@ -115,37 +106,58 @@ impl Home {
             speaker: None,
             kinds: Vec::new(),
         };
-        let hits = self.recall.with_weights(weights.clone()).recall(&ask).await?;
+        let hits = recall.recall(&ask).await?;
         Ok(hits.into_iter().map(|hit| hit.passage.origin).collect())
     }
 }
 
-async fn ask_all(conversations: &[Conversation], homes: &[Home], weights: &Weights) -> Result<Figures, Box<dyn Error>> {
+async fn ask_all(conversations: &[Conversation], homes: &[Home], change: Ablation) -> Result<Figures, Box<dyn Error>> {
+    let [mut words, mut meaning] = [Weights::words(), Weights::meaning()];
+    change(&mut words);
+    change(&mut meaning);
     let mut figures = Figures::default();
     for ((number, conversation), home) in conversations.iter().enumerate().zip(homes) {
+        let recall = home.recall.with_weights(words.clone(), meaning.clone());
         for question in conversation.questions.iter().filter(|question| !question.evidence.is_empty()) {
-            let found = home.ask(&question.text, weights).await?;
+            let found = home.ask(&recall, &question.text).await?;
             figures.add(number, question, &found);
         }
     }
     Ok(figures)
 }
 
-/// What is left when a part is taken away.
-fn ablations() -> Vec<(&'static str, Weights)> {
-    let all = Weights::default();
-    let no_words = Weights { keyword: 0.0, session_words: 0.0, ..all.clone() };
-    let no_neighbours = Weights { following: Vec::new(), preceding: Vec::new(), ..all.clone() };
-    let no_session = Weights { session_words: 0.0, session_best: 0.0, ..all.clone() };
-    let words_alone = Weights { vector: 0.0, speaker: 0.0, time: 0.0, entity: 0.0, ..no_session.clone() };
-    vec![
-        ("nothing", all.clone()),
-        ("meaning", Weights { vector: 0.0, ..all.clone() }),
-        ("words", no_words),
-        ("neighbours", no_neighbours),
-        ("session", no_session),
-        ("speaker", Weights { speaker: 0.0, ..all.clone() }),
-        ("time", Weights { time: 0.0, ..all }),
-        ("anything but words", Weights { following: Vec::new(), preceding: Vec::new(), ..words_alone }),
-    ]
+/// What is taken away from the weights.
+type Ablation = fn(&mut Weights);
+
+const ABLATIONS: &[(&str, Ablation)] = &[
+    ("nothing", |_| {}),
+    ("meaning", |weights| *weights = Weights { vector: 0.0, ..Weights::words() }),
+    ("words", |weights| (weights.keyword, weights.session_words) = (0.0, 0.0)),
+    ("neighbours", no_neighbours),
+    ("session", no_session),
+    ("speaker", |weights| weights.speaker = 0.0),
+    ("time", |weights| weights.time = 0.0),
+    ("neighbours, session, speaker, time", alone),
+    ("anything but words", |weights| {
+        alone(weights);
+        weights.vector = 0.0;
+    }),
+    ("anything but meaning", |weights| {
+        alone(weights);
+        weights.keyword = 0.0;
+    }),
+];
+
+fn no_neighbours(weights: &mut Weights) {
+    (weights.following, weights.preceding) = (Vec::new(), Vec::new());
+}
+
+fn no_session(weights: &mut Weights) {
+    (weights.session_words, weights.session_best) = (0.0, 0.0);
+}
+
+fn alone(weights: &mut Weights) {
+    no_neighbours(weights);
+    no_session(weights);
+    (weights.speaker, weights.time) = (0.0, 0.0);
 }

@@ -182,11 +182,6 @@ impl Columns {
         self.conversations.get(&conversation).map_or(&[], Vec::as_slice)
     }
 
-    /// The name under a number.
-    pub(crate) fn name(&self, id: u32) -> &str {
-        self.names.name(id)
-    }
-
     /// The number of a name.
     pub(crate) fn name_id(&self, name: &str) -> Option<u32> {
         self.names.id(name)

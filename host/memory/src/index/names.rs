@@ -30,11 +30,6 @@ impl Names {
         self.by_id.get(&id).map_or("", String::as_str)
     }
 
-    /// The number of each name, with its spelling.
-    pub(super) fn all(&self) -> impl Iterator<Item = (u32, &str)> {
-        self.by_id.iter().map(|(id, name)| (*id, name.as_str()))
-    }
-
     pub(super) fn learn(&mut self, id: u32, name: String) {
         self.by_id.insert(id, name.clone());
         self.by_name.insert(name, id);

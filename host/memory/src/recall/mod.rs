@@ -28,7 +28,8 @@ pub struct Recall {
     index: Index,
     embedder: CurrentEmbedder,
     entities: Arc<OnceLock<Arc<dyn EntitySource>>>,
-    weights: Weights,
+    /// With words alone, and with meaning.
+    weights: [Weights; 2],
 }
 
 /// A question's vector, and whose it is.
@@ -53,7 +54,7 @@ impl Recall {
     /// Over an index, with the embedder that is in use at each moment; while there is none, by words alone.
     #[must_use]
     pub fn new(index: Index, embedder: CurrentEmbedder) -> Self {
-        Self { index, embedder, entities: Arc::default(), weights: Weights::default() }
+        Self { index, embedder, entities: Arc::default(), weights: [Weights::words(), Weights::meaning()] }
     }
 
     /// Also by the entities that a question names, from now on and for all clones. The first source given stays.
@@ -62,10 +63,11 @@ impl Recall {
         let _ = self.entities.set(source);
     }
 
-    /// The same with other weights, such as none for a part whose worth is measured.
+    /// The same with other weights, such as none for a part whose worth is measured: those for words alone and those for
+    /// when the question has a vector.
     #[must_use]
-    pub fn with_weights(&self, weights: Weights) -> Self {
-        Self { weights, ..self.clone() }
+    pub fn with_weights(&self, words: Weights, meaning: Weights) -> Self {
+        Self { weights: [words, meaning], ..self.clone() }
     }
 
     /// The passages that answer a question best, best first; of equal texts only the best. Never one that the question's
@@ -82,7 +84,7 @@ impl Recall {
     }
 
     async fn question_vector(&self, text: &str) -> Option<QuestionVector> {
-        if self.weights.vector == 0.0 || text.trim().is_empty() {
+        if text.trim().is_empty() {
             return None;
         }
         let embedder = self.embedder.borrow().clone()?;

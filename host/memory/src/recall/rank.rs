@@ -23,25 +23,25 @@ const OF_A_SESSION: usize = 100;
 impl Recall {
     /// Blocks.
     pub(super) fn rank(&self, ask: &Ask, question: Option<&QuestionVector>) -> Result<Vec<Hit>, DatabaseError> {
+        let [by_words_alone, with_meaning] = &self.weights;
         let ranked = self.index.read("recalling", |columns, postings, connection| {
             let filter = Filter::new(columns, &ask.viewer, &ask.kinds, ask.conversation.as_deref());
             let cues = cues::read(ask, columns);
-            let place = (columns, postings, connection);
-            let words = by_words(&cues.terms, &filter, &self.weights, CANDIDATES, place)?;
             // The vectors are read while the columns are held: an id means the same passage in both.
-            Ok(question
-                .map_or(Ok(Vec::new()), |question| {
-                    by_meaning(question, self.index.vectors(), columns, &filter, CANDIDATES)
-                })
-                .map(|meaning| {
-                    let mut ranking =
-                        Ranking { columns, filter: &filter, weights: &self.weights, found: HashMap::new() };
-                    ranking.add_own(&words, &meaning);
-                    ranking.add_around(&words);
-                    ranking.add_speakers(&cues);
-                    // Some more, of which equal ones fall out.
-                    ranking.best(ask.limit.saturating_mul(2).saturating_add(10))
-                }))
+            let meaning =
+                question.map(|question| by_meaning(question, self.index.vectors(), columns, &filter, CANDIDATES));
+            let meaning = match meaning.transpose() {
+                Ok(meaning) => meaning.unwrap_or_default(),
+                Err(error) => return Ok(Err(error)),
+            };
+            let weights = if meaning.is_empty() { by_words_alone } else { with_meaning };
+            let words = by_words(&cues.terms, &filter, weights, CANDIDATES, (columns, postings, connection))?;
+            let mut ranking = Ranking { columns, filter: &filter, weights, found: HashMap::new() };
+            ranking.add_own(&words, &meaning);
+            ranking.add_around(&words);
+            ranking.add_speakers(&cues);
+            // Some more, of which equal ones fall out.
+            Ok(Ok(ranking.best(ask.limit.saturating_mul(2).saturating_add(10))))
         })??;
         self.hits(ask, ranked)
     }

@@ -30,13 +30,15 @@ pub struct Weights {
     pub time: f32,
 }
 
-impl Default for Weights {
-    fn default() -> Self {
+impl Weights {
+    /// Where nothing is known of meaning: then more is to be had from what stands around.
+    #[must_use]
+    pub fn words() -> Self {
         Self {
             saturation: 2.0,
             length: 0.4,
             keyword: 1.0,
-            vector: 1.2,
+            vector: 0.0,
             following: vec![0.4, 0.3],
             preceding: vec![0.4, 0.15],
             session_words: 0.2,
@@ -44,7 +46,21 @@ impl Default for Weights {
             session_best_of: 2,
             speaker: 0.3,
             entity: 0.3,
-            time: 0.4,
+            time: 0.3,
+        }
+    }
+
+    /// With the vectors of a sentence model.
+    #[must_use]
+    pub fn meaning() -> Self {
+        Self {
+            saturation: 1.5,
+            length: 0.2,
+            vector: 0.6,
+            following: vec![0.2, 0.3],
+            preceding: vec![0.2, 0.15],
+            speaker: 0.5,
+            ..Self::words()
         }
     }
 }

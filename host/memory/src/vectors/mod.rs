@@ -1,7 +1,7 @@
 //! Vectors of passages, entities and documents: kept in SQLite as 8-bit integers, and scanned in memory.
 
 mod packed;
-mod quantise;
+mod signs;
 mod store;
 mod vectoriser;
 

@@ -3,7 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-use super::quantise::{Quantised, dot, signs};
+use homeagent_language::embed::int8::{Quantised, dot};
+
+use super::signs::signs;
 
 /// So many vectors lie in one piece of memory, so that adding one never copies all.
 const SEGMENT: usize = 4096;
@@ -69,7 +71,7 @@ impl Packed {
 
     /// Adds a vector, in the place of the one with this id.
     pub(super) fn put(&mut self, id: i64, vector: &Quantised) {
-        if vector.data.len() != self.dimensions || id == REMOVED {
+        if vector.values.len() != self.dimensions || id == REMOVED {
             return;
         }
         self.remove(id);
@@ -81,8 +83,8 @@ impl Packed {
         self.places.insert(id, (at + last.ids.len()) as u32);
         last.ids.push(id);
         last.scales.push(vector.scale);
-        last.data.extend_from_slice(&vector.data);
-        last.signs.extend(signs(&vector.data, &self.centre));
+        last.data.extend_from_slice(&vector.values);
+        last.signs.extend(signs(&vector.values, &self.centre));
     }
 
     pub(super) fn remove(&mut self, id: i64) {
@@ -117,7 +119,7 @@ impl Packed {
 
     /// The `k` nearest of those that `allow` lets through, nearest first, and the mean likeness of a sample of them.
     pub(super) fn nearest(&self, query: &Quantised, k: usize, allow: &dyn Fn(i64) -> bool) -> (Vec<(i64, f32)>, f32) {
-        if query.data.len() != self.dimensions || k == 0 {
+        if query.values.len() != self.dimensions || k == 0 {
             return (Vec::new(), 0.0);
         }
         let best = if self.len() > SCANNED { self.shortlisted(query, k, allow) } else { self.scanned(query, k, allow) };
@@ -131,7 +133,7 @@ impl Packed {
         for (number, segment) in self.segments.iter().enumerate() {
             let vectors = segment.data.chunks_exact(self.dimensions).zip(&segment.scales).zip(&segment.ids);
             for (at, ((vector, scale), id)) in vectors.enumerate() {
-                let likeness = dot(vector, &query.data) as f32 * scale * query.scale;
+                let likeness = dot(vector, &query.values) as f32 * scale * query.scale;
                 // Whether it may be seen is asked only of those that are near enough, which is seldom.
                 if best.takes(likeness) && *id != REMOVED && allow(*id) {
                     best.push(likeness, number * SEGMENT + at);
@@ -143,7 +145,7 @@ impl Packed {
 
     /// Compares the signs of all, and exactly only those that differ in few.
     fn shortlisted(&self, query: &Quantised, k: usize, allow: &dyn Fn(i64) -> bool) -> Vec<Likeness> {
-        let wanted = signs(&query.data, &self.centre);
+        let wanted = signs(&query.values, &self.centre);
         let words = wanted.len();
         let mut likely = Best::new((k * SHORTLIST).max(LEAST));
         for (number, segment) in self.segments.iter().enumerate() {
@@ -190,7 +192,7 @@ impl Packed {
     fn likeness(&self, place: usize, query: &Quantised) -> Option<f32> {
         let (segment, at) = (self.segments.get(place / SEGMENT)?, place % SEGMENT);
         let vector = segment.data.get(at * self.dimensions..(at + 1) * self.dimensions)?;
-        Some(dot(vector, &query.data) as f32 * segment.scales.get(at)? * query.scale)
+        Some(dot(vector, &query.values) as f32 * segment.scales.get(at)? * query.scale)
     }
 }
 
@@ -225,7 +227,8 @@ impl Best {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::quantise::quantise;
+    use homeagent_language::embed::int8::quantise_direction;
+
     use super::*;
 
     proptest! {
@@ -237,15 +240,15 @@ mod tests {
         ) {
             let mut packed = Packed::new(8);
             for (id, vector) in (0..).zip(&vectors) {
-                packed.put(id, &quantise(vector));
+                packed.put(id, &quantise_direction(vector));
             }
             removed.iter().for_each(|id| packed.remove(*id));
-            let query = quantise(&[1.0, 0.5, -0.5, 0.1, 0.9, -1.0, 0.3, 0.2]);
+            let query = quantise_direction(&[1.0, 0.5, -0.5, 0.1, 0.9, -1.0, 0.3, 0.2]);
             let allow = |id: i64| id % hidden == 0;
             let (found, _) = packed.nearest(&query, 5, &allow);
             let mut all: Vec<f32> = (0..).zip(&vectors).filter(|(id, _)| allow(*id) && !removed.contains(id)).map(|(_, vector)| {
-                let vector = quantise(vector);
-                dot(&vector.data, &query.data) as f32 * vector.scale * query.scale
+                let vector = quantise_direction(vector);
+                dot(&vector.values, &query.values) as f32 * vector.scale * query.scale
             }).collect();
             all.sort_by(|a, b| b.total_cmp(a));
             all.truncate(5);

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use homeagent_language::embed::ModelIdentity;
+use homeagent_language::embed::int8::{Quantised, quantise_direction};
 use homeagent_settings::{Database, DatabaseError};
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
 
 use super::packed::Packed;
-use super::quantise::{Quantised, quantise};
 
 /// The model stands with every vector: those of another model than the one that asks are not there for it.
 const MIGRATIONS: &[&str] = &["
@@ -94,7 +94,8 @@ impl Vectors {
     /// What the database answers; then none was kept.
     pub fn put(&self, kind: Kind, vectors: &[(i64, Vec<f32>)], model: &ModelIdentity) -> Result<(), DatabaseError> {
         let identity = model.to_string();
-        let quantised: Vec<(i64, Quantised)> = vectors.iter().map(|(id, vector)| (*id, quantise(vector))).collect();
+        let quantised: Vec<(i64, Quantised)> =
+            vectors.iter().map(|(id, vector)| (*id, quantise_direction(vector))).collect();
         // Held until the cache has them too, so that it takes changes in the order of their commits.
         let mut writer = self.shared.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let mut run = || {
@@ -148,7 +149,7 @@ impl Vectors {
         let Some(cache) = caches.get(&kind).filter(|cache| cache.identity == model.to_string()) else {
             return Ok(Nearest::default());
         };
-        let (best, mean) = cache.packed.nearest(&quantise(query), k, allow);
+        let (best, mean) = cache.packed.nearest(&quantise_direction(query), k, allow);
         Ok(Nearest { best, mean })
     }
 
@@ -242,7 +243,7 @@ fn insert(
     let mut insert = transaction
         .prepare_cached("INSERT OR REPLACE INTO vectors (kind, id, model, scale, data) VALUES (?1, ?2, ?3, ?4, ?5)")?;
     for (id, vector) in vectors {
-        let data: Vec<u8> = vector.data.iter().map(|x| x.cast_unsigned()).collect();
+        let data: Vec<u8> = vector.values.iter().map(|x| x.cast_unsigned()).collect();
         insert.execute(params![kind.code(), id, model, f64::from(vector.scale), data])?;
     }
     Ok(())
@@ -258,8 +259,8 @@ fn read(connection: &Connection, kind: Kind, identity: &str, dimensions: usize) 
         connection.prepare("SELECT id, scale, data FROM vectors NOT INDEXED WHERE kind = ?1 AND model = ?2")?;
     let mut rows = statement.query(params![kind.code(), model])?;
     while let Some(row) = rows.next()? {
-        let data = row.get_ref(2)?.as_blob()?.iter().map(|x| x.cast_signed()).collect();
-        packed.put(row.get(0)?, &Quantised { scale: row.get::<_, f64>(1)? as f32, data });
+        let values = row.get_ref(2)?.as_blob()?.iter().map(|x| x.cast_signed()).collect();
+        packed.put(row.get(0)?, &Quantised { scale: row.get::<_, f64>(1)? as f32, values });
     }
     packed.centre();
     Ok(packed)

@@ -406,6 +406,12 @@ fn recollection() -> Vec<Declaration> {
             "How many tokens a day the memory may use to ask a model what belongs together; 0: it never asks",
         )
         .counted_in("tokens"),
+        Declaration::new(
+            "core.tools.always",
+            Kind::List,
+            serde_json::json!([]),
+            "Tools that a model is always shown, by their names",
+        ),
         integer(
             "core.tools.shown",
             24,
