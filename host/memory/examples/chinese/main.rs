@@ -17,9 +17,8 @@ use baselines::{Bm25, PlainFts, characters};
 use corpus::{Corpus, Result};
 use homeagent_language::embed::{Embedder, open_folder};
 use homeagent_language::text;
-use homeagent_memory::recall::Weights;
 use measure::{AT, Tally};
-use recalled::{Recalled, Scope, keywords_alone, vectors_alone};
+use recalled::{Leg, Recalled, Scope};
 
 #[derive(Default)]
 struct Arguments {
@@ -66,11 +65,11 @@ async fn report(name: &str, corpus: &Corpus, model: Option<Arc<dyn Embedder>>, m
     for scope in [Scope::Asker, Scope::Everything] {
         println!("  {}", scope.told());
         baselines(corpus, scope)?;
-        row("recall, keyword leg alone", corpus, &words_only, scope, &keywords_alone()).await?;
-        let mut whole = row("recall, no model", corpus, &words_only, scope, &Weights::default()).await?;
+        row("recall, keyword leg alone", corpus, &words_only, scope, Leg::Keywords).await?;
+        let mut whole = row("recall, no model", corpus, &words_only, scope, Leg::All).await?;
         if let Some(with_model) = &with_model {
-            row("recall, vectors alone", corpus, with_model, scope, &vectors_alone()).await?;
-            whole = row("recall, with the model", corpus, with_model, scope, &Weights::default()).await?;
+            row("recall, vectors alone", corpus, with_model, scope, Leg::Vectors).await?;
+            whole = row("recall, with the model", corpus, with_model, scope, Leg::All).await?;
         }
         for (kind, recall, of) in whole.by_kind() {
             print_row(&format!("  {kind} ({of})"), recall);
@@ -99,8 +98,8 @@ fn baselines(corpus: &Corpus, scope: Scope) -> Result<()> {
     Ok(())
 }
 
-async fn row(name: &str, corpus: &Corpus, memory: &Recalled, scope: Scope, weights: &Weights) -> Result<Tally> {
-    let tally = memory.measured(corpus, scope, weights).await?;
+async fn row(name: &str, corpus: &Corpus, memory: &Recalled, scope: Scope, leg: Leg) -> Result<Tally> {
+    let tally = memory.measured(corpus, scope, leg).await?;
     print_row(name, tally.recall());
     Ok(tally)
 }

@@ -24,6 +24,17 @@ pub(crate) enum Scope {
     Everything,
 }
 
+/// By what is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Leg {
+    /// As the product does it.
+    All,
+    /// By the question's words alone.
+    Keywords,
+    /// By vectors alone.
+    Vectors,
+}
+
 impl Scope {
     /// For people.
     pub(crate) fn told(self) -> &'static str {
@@ -67,16 +78,16 @@ impl Recalled {
     }
 
     /// Asks all questions of the corpus.
-    pub(crate) async fn measured(&self, corpus: &Corpus, scope: Scope, weights: &Weights) -> Result<Tally> {
+    pub(crate) async fn measured(&self, corpus: &Corpus, scope: Scope, leg: Leg) -> Result<Tally> {
         let mut tally = Tally::default();
         for question in &corpus.questions {
-            tally.count(question, &self.find(question, scope, weights, AT[AT.len() - 1]).await?);
+            tally.count(question, &self.find(question, scope, leg, AT[AT.len() - 1]).await?);
         }
         Ok(tally)
     }
 
-    /// What it finds for a question with these weights: indexes among what was said, best first.
-    async fn find(&self, question: &Question, scope: Scope, weights: &Weights, limit: usize) -> Result<Vec<usize>> {
+    /// What it finds for a question: indexes among what was said, best first.
+    async fn find(&self, question: &Question, scope: Scope, leg: Leg, limit: usize) -> Result<Vec<usize>> {
         let viewer = match scope {
             Scope::Asker => Viewer::Only(BTreeSet::from([question.audience.clone()])),
             Scope::Everything => Viewer::Everything,
@@ -91,7 +102,7 @@ impl Recalled {
             speaker: Some(question.asker.clone()),
             kinds: Vec::new(),
         };
-        let hits = self.recall.with_weights(weights.clone()).recall(&ask).await?;
+        let hits = leg.of(&self.recall).recall(&ask).await?;
         Ok(hits.iter().filter_map(|hit| self.places.get(&hit.passage.origin).copied()).collect())
     }
 }
@@ -111,24 +122,24 @@ fn passage(said: &Said) -> Passage {
     }
 }
 
-/// The keyword leg by itself.
-pub(crate) fn keywords_alone() -> Weights {
-    Weights { speaker: 0.0, entity: 0.0, time: 0.0, ..alone() }
-}
-
-/// The vectors by themselves.
-pub(crate) fn vectors_alone() -> Weights {
-    Weights { keyword: 0.0, vector: 1.0, speaker: 0.0, entity: 0.0, time: 0.0, ..alone() }
-}
-
-/// Without what stands around a passage.
-fn alone() -> Weights {
-    Weights {
-        vector: 0.0,
-        following: Vec::new(),
-        preceding: Vec::new(),
-        session_words: 0.0,
-        session_best: 0.0,
-        ..Weights::default()
+impl Leg {
+    fn of(self, recall: &Recall) -> Recall {
+        let alone = Weights {
+            vector: 0.0,
+            following: Vec::new(),
+            preceding: Vec::new(),
+            session_words: 0.0,
+            session_best: 0.0,
+            speaker: 0.0,
+            entity: 0.0,
+            time: 0.0,
+            ..Weights::words()
+        };
+        let weights = match self {
+            Self::All => return recall.clone(),
+            Self::Keywords => alone,
+            Self::Vectors => Weights { keyword: 0.0, vector: 1.0, ..alone },
+        };
+        recall.with_weights(weights.clone(), weights)
     }
 }

@@ -5,12 +5,11 @@ use std::path::Path;
 
 use homeagent_language::embed::open_folder;
 use homeagent_language::text;
-use homeagent_memory::recall::Weights;
 
 use crate::baselines::{Bm25, PlainFts, characters};
 use crate::corpus::Corpus;
 use crate::measure::Tally;
-use crate::recalled::{Recalled, Scope, keywords_alone, vectors_alone};
+use crate::recalled::{Leg, Recalled, Scope};
 
 /// Recall at five, in percent.
 fn at_five(tally: &Tally) -> f64 {
@@ -21,8 +20,8 @@ fn own() -> Corpus {
     Corpus::own().expect("the conversations are in the repository")
 }
 
-async fn recall_at_five(memory: &Recalled, corpus: &Corpus, scope: Scope, weights: &Weights) -> f64 {
-    let tally = memory.measured(corpus, scope, weights).await.expect("the memory answers");
+async fn recall_at_five(memory: &Recalled, corpus: &Corpus, scope: Scope, leg: Leg) -> f64 {
+    let tally = memory.measured(corpus, scope, leg).await.expect("the memory answers");
     let by_kind: Vec<String> = tally.by_kind().map(|(kind, recall, of)| format!("{kind}({of}) {recall:.1?}")).collect();
     println!("{}: {:.1?}; {}; missed: {}", scope.told(), tally.recall(), by_kind.join(" "), tally.missed.join(" "));
     at_five(&tally)
@@ -50,9 +49,8 @@ fn the_corpus_is_as_its_page_says() {
 async fn words_alone_find_chinese() {
     let corpus = own();
     let memory = Recalled::over(&corpus, None).await.expect("a memory");
-    let keywords = keywords_alone();
-    assert!(recall_at_five(&memory, &corpus, Scope::Asker, &keywords).await >= 82.0);
-    assert!(recall_at_five(&memory, &corpus, Scope::Everything, &keywords).await >= 70.0);
+    assert!(recall_at_five(&memory, &corpus, Scope::Asker, Leg::Keywords).await >= 82.0);
+    assert!(recall_at_five(&memory, &corpus, Scope::Everything, Leg::Keywords).await >= 70.0);
 
     let (mut words, mut fts) = (Tally::default(), Tally::default());
     let (by_words, plain) = (Bm25::over(&corpus.said, text::words), PlainFts::over(&corpus.said).expect("FTS5"));
@@ -60,7 +58,7 @@ async fn words_alone_find_chinese() {
         words.count(question, &by_words.rank(&question.text, &|_| true, 10));
         fts.count(question, &plain.rank(&question.text, &|_| true, 10).expect("FTS5 answers"));
     }
-    let found = recall_at_five(&memory, &corpus, Scope::Everything, &keywords).await;
+    let found = recall_at_five(&memory, &corpus, Scope::Everything, Leg::Keywords).await;
     assert!(found > at_five(&words) && at_five(&words) > at_five(&fts));
 }
 
@@ -68,8 +66,8 @@ async fn words_alone_find_chinese() {
 async fn recall_without_a_model_finds_chinese() {
     let corpus = own();
     let memory = Recalled::over(&corpus, None).await.expect("a memory");
-    assert!(recall_at_five(&memory, &corpus, Scope::Asker, &Weights::default()).await >= 86.0);
-    assert!(recall_at_five(&memory, &corpus, Scope::Everything, &Weights::default()).await >= 77.0);
+    assert!(recall_at_five(&memory, &corpus, Scope::Asker, Leg::All).await >= 86.0);
+    assert!(recall_at_five(&memory, &corpus, Scope::Everything, Leg::All).await >= 77.0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -81,10 +79,10 @@ async fn recall_with_a_model_finds_chinese() {
     let model = open_folder(&Path::new(&models).join("multilingual-e5-small")).expect("the model");
     let corpus = own();
     let memory = Recalled::over(&corpus, Some(model)).await.expect("a memory");
-    let whole = recall_at_five(&memory, &corpus, Scope::Asker, &Weights::default()).await;
+    let whole = recall_at_five(&memory, &corpus, Scope::Asker, Leg::All).await;
     assert!(whole >= 90.0);
-    assert!(recall_at_five(&memory, &corpus, Scope::Everything, &Weights::default()).await >= 83.0);
-    assert!(whole > recall_at_five(&memory, &corpus, Scope::Asker, &vectors_alone()).await);
+    assert!(recall_at_five(&memory, &corpus, Scope::Everything, Leg::All).await >= 83.0);
+    assert!(whole > recall_at_five(&memory, &corpus, Scope::Asker, Leg::Vectors).await);
 }
 
 /// The labels fit the set they are for, where it is at hand.
