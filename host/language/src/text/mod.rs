@@ -6,6 +6,7 @@ mod sentences;
 mod similarity;
 mod stop;
 mod terms;
+pub mod time;
 mod words;
 
 pub use fold::fold;
