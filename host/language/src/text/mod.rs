@@ -7,6 +7,7 @@ mod sentences;
 mod similarity;
 mod stop;
 mod terms;
+pub mod time;
 mod words;
 
 pub use clean::clean_template_text;
