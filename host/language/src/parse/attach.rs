@@ -79,11 +79,10 @@ impl Builder {
     }
 
     fn link(&mut self, at: usize, head: usize, deprel: &str) {
-        if let Some(token) = self.tokens.get_mut(at).filter(|_| at != head) {
-            if token.head.is_none() && token.deprel.is_empty() {
-                token.head = Some(head);
-                token.deprel = deprel.to_owned();
-            }
+        let free = |token: &&mut Token| at != head && token.head.is_none() && token.deprel.is_empty();
+        if let Some(token) = self.tokens.get_mut(at).filter(free) {
+            token.head = Some(head);
+            token.deprel = deprel.to_owned();
         }
     }
 
@@ -359,7 +358,7 @@ impl Builder {
             (_, Some(nominal)) if of => self.link(head, nominal, "nmod"),
             (Some(verb), _) => self.link(head, verb, "obl"),
             (None, Some(nominal)) if self.language == Language::English && self.state.subject == Some(nominal) => {
-                self.link(head, nominal, "nmod")
+                self.link(head, nominal, "nmod");
             }
             (None, _) => self.state.waiting.push((preposition, head)),
         }
@@ -401,7 +400,7 @@ impl Builder {
                 }
             }
             (_, Some(before)) if fresh.is_none() && self.language == Language::Chinese => {
-                self.link(verb, before, "conj")
+                self.link(verb, before, "conj");
             }
             (_, Some(before)) if fresh.is_none() && form == Form::Finite => self.link(verb, before, "conj"),
             (_, before) => {
@@ -482,7 +481,7 @@ impl Builder {
                 self.state.object = None;
             }
             (None, Some(_)) if self.language == Language::Chinese && self.state.verb.is_none() => {
-                self.place_verb(head, Form::Finite)
+                self.place_verb(head, Form::Finite);
             }
             _ => {
                 if let Some(verb) = self.state.verb {

@@ -127,14 +127,12 @@ impl Marks {
     fn take(&mut self, run: &str, kind: Kind) {
         match kind {
             Kind::Digits => {
-                self.numbers.push(run.trim_start_matches('0').parse().unwrap_or(if run.chars().all(|c| c == '0') {
-                    0
-                } else {
-                    u64::MAX
-                }))
+                let digits = run.trim_start_matches('0');
+                self.numbers.push(if digits.is_empty() { 0 } else { digits.parse().unwrap_or(u64::MAX) });
             }
             Kind::Numerals => {
-                self.numbers.push(positional(run).unwrap_or_else(|| chinese_number(run).map_or(u64::MAX, u64::from)))
+                let number = positional(run).or_else(|| chinese_number(run).map(u64::from));
+                self.numbers.push(number.unwrap_or(u64::MAX));
             }
             Kind::Latin if run.len() == 1 || WORDS.contains(&run) => {
                 self.words.insert(run.to_owned());
