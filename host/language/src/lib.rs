@@ -3,4 +3,7 @@
 
 pub mod embed;
 pub mod facts;
+pub mod parse;
+pub mod synonyms;
 pub mod text;
+pub mod triples;

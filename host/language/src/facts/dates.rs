@@ -7,7 +7,7 @@ use regex::Regex;
 use super::reading::pattern;
 
 /// The value of digits or Chinese numerals below a thousand: 28, 二十八, 廿八, 一百零二, 两.
-pub(super) fn chinese_number(text: &str) -> Option<u32> {
+pub(crate) fn chinese_number(text: &str) -> Option<u32> {
     if text.chars().all(|c| c.is_ascii_digit()) {
         return text.parse().ok();
     }

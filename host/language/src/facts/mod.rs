@@ -10,7 +10,10 @@ mod lexicon;
 mod reading;
 mod values;
 
+pub(crate) use dates::chinese_number;
 pub use fact::{Fact, Predicate, Subject, When};
+
+pub(crate) use values::is_full_name;
 
 use reading::Sentence;
 

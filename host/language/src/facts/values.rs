@@ -283,7 +283,7 @@ pub(super) fn has_surname(name: &str) -> bool {
 }
 
 /// Whether the whole text is a person's full name and not a word of the language too.
-pub(super) fn is_full_name(name: &str) -> bool {
+pub(crate) fn is_full_name(name: &str) -> bool {
     has_surname(name) && {
         let tags = tagged_words(name);
         let word = tags.len() == 1 && tags.first().is_some_and(|(_, tag)| !tag.starts_with("nr"));

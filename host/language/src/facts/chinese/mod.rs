@@ -16,8 +16,6 @@ use super::{kin, lexicon};
 pub(super) struct Setting {
     /// When, if it is said.
     pub(super) when: Option<When>,
-    /// That "now" is said, which goes with "not any more".
-    pub(super) now: bool,
     /// "This year", which a bare number may follow as an age.
     pub(super) this_year: bool,
     /// Denied once.
@@ -129,8 +127,7 @@ fn facts(clause: &Clause, thread: &mut Thread) -> Vec<Fact> {
 
 /// Whether it is denied, and when it held: what is not so any more was so.
 fn settled(setting: &Setting) -> (bool, When) {
-    let ended = setting.ended
-        || (setting.negated && (setting.le || setting.now) && setting.when != Some(When::Past) && setting.le);
+    let ended = setting.ended || (setting.negated && setting.le && setting.when != Some(When::Past));
     if ended {
         return (false, When::Past);
     }
@@ -185,7 +182,6 @@ fn after_adverbs<'a>(mut rest: &'a str, setting: &mut Setting) -> &'a str {
                 setting.when = Some(When::Past);
             } else if time.name("now").is_some() {
                 setting.when = Some(When::Current);
-                setting.now = true;
                 setting.this_year |= whole == "今年";
             } else {
                 setting.when = Some(When::Future);
