@@ -102,6 +102,7 @@ fn home() -> Home {
         models: Arc::new(InstantModel),
         media: media.expect("a new store"),
         context,
+        memory: None,
         toolboxes: Vec::new(),
         home: folder.path().to_path_buf(),
     };

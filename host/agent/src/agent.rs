@@ -8,6 +8,7 @@ use std::time::Duration;
 use homeagent_journal::{Journal, JournalError};
 use homeagent_media::Store;
 use homeagent_memory::context::RelevanceContext;
+use homeagent_memory::recollection::Remembers;
 use homeagent_settings::{Bindings, Settings, SettingsError};
 use homeagent_types::model::Usage;
 use homeagent_types::ports::{Models, Plugins, Toolbox};
@@ -51,6 +52,8 @@ pub struct Parts {
     pub media: Store,
     /// What of each conversation stands before the model.
     pub context: RelevanceContext,
+    /// What was said and done before; none: nothing is recalled.
+    pub memory: Option<Arc<dyn Remembers>>,
     /// Parts of the host that offer tools.
     pub toolboxes: Vec<Arc<dyn Toolbox>>,
     /// The data folder, where `personal.md` is.

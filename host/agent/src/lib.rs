@@ -7,6 +7,7 @@
 
 mod agent;
 mod arrears;
+mod choosing;
 mod commands;
 mod config;
 mod core;
@@ -28,6 +29,7 @@ pub mod prompt;
 mod pruning;
 mod questions;
 mod queue;
+mod recall;
 mod record;
 mod result;
 mod rights;

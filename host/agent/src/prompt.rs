@@ -6,8 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
+use homeagent_journal::INPUT_ID;
+use homeagent_memory::context::{AT, FOREIGN};
+use homeagent_memory::said::{KIND, LEAD, SPEAKER};
 use homeagent_types::model::{ContentPart, Message, Prompt, ToolChoice, ToolSpec};
 use homeagent_types::{Input, Media, Payload, Peer};
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::media;
@@ -133,8 +137,8 @@ pub(crate) fn digest(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What the model reads of an input, with `mark` before it.
-pub(crate) fn user_message(input: &Input, mark: &str) -> Message {
+/// What the model reads of an input, with `mark` before it; and how many bytes of it stand before the speaker's words.
+pub(crate) fn user_message(input: &Input, mark: &str) -> (Message, usize) {
     let mut text = String::new();
     if !mark.is_empty() {
         text.push_str(mark);
@@ -147,6 +151,7 @@ pub(crate) fn user_message(input: &Input, mark: &str) -> Message {
         let name = input.principal.display_name.as_deref().unwrap_or(user);
         text.push_str(&format!("[{} ({})] ", label(name), label(user)));
     }
+    let lead = text.len();
     match &input.payload {
         Payload::Text(said) => text.push_str(said),
         Payload::Structured(json) => text.push_str(json),
@@ -154,7 +159,19 @@ pub(crate) fn user_message(input: &Input, mark: &str) -> Message {
     mention(&mut text, &input.media);
     let mut parts = vec![ContentPart::Text(text)];
     parts.extend(input.media.iter().filter_map(media::part));
-    Message::User(parts)
+    (Message::User(parts), lead)
+}
+
+/// What the journal keeps of an input beside its message, for whoever looks for words later.
+pub(crate) fn about(input: &Input, lead: usize, foreign: bool) -> Value {
+    json!({
+        INPUT_ID: input.id,
+        SPEAKER: input.principal,
+        KIND: input.kind,
+        LEAD: lead,
+        FOREIGN: foreign,
+        AT: time(),
+    })
 }
 
 /// A word that somebody else chose, made fit for brackets: it must not end them, nor go on for ever.

@@ -7,13 +7,14 @@ use std::time::Duration;
 use homeagent_journal::{EventKind, JournalError};
 use homeagent_memory::context::{FOREIGN, tool_message};
 use homeagent_types::model::{
-    AssistantAnswer, Completion, FailureClass, FinishReason, Message, Prompt, SourceLine, Usage,
+    AssistantAnswer, Completion, FailureClass, FinishReason, Message, Prompt, SourceLine, ToolSpec, Usage,
 };
 use homeagent_types::ports::{LineRequest, ModelsFailure};
 use homeagent_types::stage::{ModelAnswer, Stage, StageData};
 use homeagent_types::{ToolCall, tokens};
 use serde_json::json;
 
+use crate::choosing::Choice;
 use crate::errands::Order;
 use crate::media_tools;
 use crate::policy::Policies;
@@ -308,6 +309,7 @@ impl Turn {
         if self.told_time.elapsed() >= TIME_HOLDS {
             self.tell_time(prompt::time());
         }
+        self.choose_tools().await;
         let prompt = self.prompt();
         let called = json!({
             "round": self.result.tool_rounds + 1,
@@ -376,12 +378,21 @@ impl Turn {
         }
     }
 
-    fn prompt(&mut self) -> Prompt {
-        let persona = self.core.persona.text();
-        let head = prompt::head(&persona);
+    /// The tools that this turn may show its model, sorted by name.
+    pub(crate) fn offered(&self) -> Vec<ToolSpec> {
         let policies = Policies::read(&self.core.settings).unwrap_or_default();
         let mut tools = self.tools.specs(self.control.principal().role, &policies);
         media_tools::leave_out(&mut tools, self.context.window.messages(), &*self.core.models);
+        tools
+    }
+
+    fn prompt(&mut self) -> Prompt {
+        let persona = self.core.persona.text();
+        let head = prompt::head(&persona);
+        let mut tools = self.offered();
+        if let Some(choice) = &self.choice {
+            tools.retain(|tool| choice.shows(&tool.name));
+        }
         let prompt_digest = prompt::digest(&persona);
         let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
         let tools_digest = prompt::digest(&serde_json::to_string(&tools).unwrap_or_default());
@@ -390,12 +401,15 @@ impl Turn {
             self.record.note(EventKind::SystemPromptSnapshotted, payload);
         }
         if self.context.tools_digest != tools_digest {
-            let payload = json!({ "digest": tools_digest, "tools": names });
+            let choice = self.choice.as_ref().map(Choice::note);
+            let payload = json!({ "digest": tools_digest, "tools": names, "choice": choice });
             self.record.note(EventKind::ToolSelectionSnapshotted, payload);
         }
         self.context.prompt_digest = prompt_digest;
         self.context.tools_digest = tools_digest;
-        prompt::assemble(&head, self.context.window.shown(), tools, &self.systems)
+        let mut added = self.systems.clone();
+        added.extend(self.recalled.clone());
+        prompt::assemble(&head, self.context.window.shown(), tools, &added)
     }
 
     fn keep_unfinished(&mut self, text: String) {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use homeagent_journal::{EventKind, INPUT_ID, JournalError};
 use homeagent_media::Hold;
-use homeagent_memory::context::{AT, FOREIGN};
+use homeagent_memory::context::FOREIGN;
 use homeagent_settings::SettingsError;
 use homeagent_types::model::Message;
 use homeagent_types::ports::ModelsFailure;
@@ -17,6 +17,7 @@ use homeagent_types::{Cause, Input, OutputKind};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use crate::choosing::Choice;
 use crate::config::Limits;
 use crate::core::{self, Core};
 use crate::errands;
@@ -94,6 +95,10 @@ pub(crate) struct Turn {
     pub(crate) tools: ToolSet,
     /// System messages that handlers added.
     pub(crate) systems: Vec<String>,
+    /// Which tools its model is shown, where there are too many.
+    pub(crate) choice: Option<Choice>,
+    /// What the memory has for it.
+    pub(crate) recalled: Option<String>,
     pub(crate) turn_data: Vec<(String, String)>,
     pub(crate) begun: Instant,
     pub(crate) deadline: Instant,
@@ -180,6 +185,8 @@ impl Turn {
             context: Context::default(),
             reply,
             systems: Vec::new(),
+            choice: None,
+            recalled: None,
             turn_data: Vec::new(),
             told_time: begun,
             call_ids: HashSet::new(),
@@ -238,12 +245,13 @@ impl Turn {
         if let Some(Ending::Refused(reason)) = verdict.ending {
             return Err(Ended::Refused(reason));
         }
-        let message = prompt::user_message(&self.input, "");
+        let (message, lead) = prompt::user_message(&self.input, "");
         let foreign = is_foreign(&self.input, &self.stages.offers);
-        self.add(message, json!({ INPUT_ID: self.input.id, FOREIGN: foreign, AT: prompt::time() }));
+        self.add(message, prompt::about(&self.input, lead, foreign));
         proceed(verdict.ending)?;
         self.prune().await;
         self.look_whose();
+        self.recall().await?;
         let verdict = self.stage(Stage::PreAction, StageData::Ready(self.input.clone())).await?;
         proceed(verdict.ending)?;
         if let Some(order) = errands::order(&self.input)
@@ -339,8 +347,11 @@ impl Turn {
         self.record.note(EventKind::Interrupted, json!({ INPUT_ID: input.id, "by": by }));
         if let (None, StageData::Input(said)) = (&verdict.ending, &verdict.data) {
             let foreign = is_foreign(said, &self.stages.offers) || verdict.foreign;
-            let about = json!({ INPUT_ID: input.id, "interrupt": true, FOREIGN: foreign, AT: prompt::time() });
-            self.add(prompt::user_message(said, MARK), about);
+            let (message, lead) = prompt::user_message(said, MARK);
+            let mut about = prompt::about(said, lead, foreign);
+            about[INPUT_ID] = json!(input.id);
+            about["interrupt"] = json!(true);
+            self.add(message, about);
         }
         // Only now it is taken, with its words: a turn that was ended meanwhile leaves it to the next.
         self.record.join(&input.id).await?;

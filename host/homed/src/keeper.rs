@@ -202,6 +202,7 @@ impl Inner {
             models,
             media,
             context,
+            memory: None,
             toolboxes: Vec::new(),
             home: self.home.clone(),
         })

@@ -67,6 +67,8 @@ pub enum EventKind {
     ToolSelectionSnapshotted,
     /// The system prompt as it was sent. Hidden.
     SystemPromptSnapshotted,
+    /// What of the memory went into a prompt, and what was left out. Hidden.
+    MemoryRecalled,
     /// A run came to its end. Hidden.
     RunCompleted,
     /// A run failed or was cancelled. Hidden.
@@ -75,7 +77,7 @@ pub enum EventKind {
 
 impl EventKind {
     /// Every kind.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::InputAccepted,
         Self::InputFlushed,
         Self::InputRefused,
@@ -96,6 +98,7 @@ impl EventKind {
         Self::SkillActivationSnapshotted,
         Self::ToolSelectionSnapshotted,
         Self::SystemPromptSnapshotted,
+        Self::MemoryRecalled,
         Self::RunCompleted,
         Self::RunFailed,
     ];
@@ -124,6 +127,7 @@ impl EventKind {
             Self::SkillActivationSnapshotted => "skill_activation_snapshotted",
             Self::ToolSelectionSnapshotted => "tool_selection_snapshotted",
             Self::SystemPromptSnapshotted => "system_prompt_snapshotted",
+            Self::MemoryRecalled => "memory_recalled",
             Self::RunCompleted => "run_completed",
             Self::RunFailed => "run_failed",
         }
@@ -143,6 +147,7 @@ impl EventKind {
             Self::SkillActivationSnapshotted
                 | Self::ToolSelectionSnapshotted
                 | Self::SystemPromptSnapshotted
+                | Self::MemoryRecalled
                 | Self::RunCompleted
                 | Self::RunFailed
         )

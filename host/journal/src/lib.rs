@@ -10,6 +10,7 @@
 mod checkpoint;
 mod error;
 mod event;
+mod forget;
 mod input;
 mod journal;
 mod meters;
@@ -23,6 +24,7 @@ mod writer;
 
 pub use error::JournalError;
 pub use event::{EFFECT, Event, EventKind, INPUT_ID, NewEvent, OUTPUT_ID, Seq};
+pub use forget::{Blank, FORGOTTEN};
 pub use input::Acceptance;
 pub use journal::Journal;
 pub use meters::describe as describe_metrics;

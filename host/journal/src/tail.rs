@@ -1,10 +1,12 @@
 //! Following the journal: whoever knows up to where they have read gets what came after, however slow they are.
 
+use std::collections::BTreeSet;
+
 use rusqlite::{Connection, params};
 use tokio::sync::watch;
 
 use crate::error::JournalError;
-use crate::event::{COLUMNS, Event, EventKind, Seq, say_damaged};
+use crate::event::{COLUMNS, Event, EventKind, Seq, read_rows, say_damaged};
 use crate::journal::Journal;
 
 /// How many events one reading looks at, at most.
@@ -59,6 +61,27 @@ impl Journal {
     /// What the database answers.
     pub async fn events_after(&self, after: Seq, filter: EventFilter) -> Result<Tail, JournalError> {
         self.readers.read("following the journal", move |connection| read(connection, after, &filter)).await
+    }
+}
+
+impl Journal {
+    /// The events at these places, in the order of the journal; those that are not there, or are damaged, are left out.
+    ///
+    /// # Errors
+    ///
+    /// What the database answers.
+    pub async fn events_at(&self, places: Vec<Seq>) -> Result<Vec<Event>, JournalError> {
+        let read = move |connection: &Connection| {
+            let sql = format!("SELECT {COLUMNS} FROM events WHERE seq = ?1");
+            let mut statement = connection.prepare_cached(&sql)?;
+            let places: BTreeSet<Seq> = places.into_iter().collect();
+            let mut events = Vec::with_capacity(places.len());
+            for place in places {
+                events.append(&mut read_rows(statement.query([place])?, Event::read)?);
+            }
+            Ok(events)
+        };
+        self.readers.read("reading events", read).await
     }
 }
 

@@ -56,6 +56,8 @@ pub(crate) struct Writer {
 
 enum Command {
     Write(Box<dyn Job>),
+    /// Work that can't be done in a transaction. What was queued before it is on the disk.
+    Alone(Box<dyn FnOnce(&Connection) + Send>),
     /// Answered when everything queued before is on the disk and the file is tidy.
     Close(oneshot::Sender<()>),
 }
@@ -168,6 +170,25 @@ impl Writer {
         answer.await.map_err(|_| JournalError::Closed)?
     }
 
+    /// Has `work` done outside of transactions, while nothing else is written.
+    pub(crate) async fn alone<T, F>(&self, doing: &'static str, work: F) -> Result<T, JournalError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
+    {
+        let (caller, answer) = oneshot::channel();
+        let database = self.database.clone();
+        let work = move |connection: &Connection| {
+            let outcome = work(connection).map_err(|failure| match failure {
+                Failure::Journal(error) => error,
+                Failure::Sqlite(source) => database.error(doing, source).into(),
+            });
+            let _ = caller.send(outcome);
+        };
+        self.queue.send(Command::Alone(Box::new(work))).await.map_err(|_| JournalError::Closed)?;
+        answer.await.map_err(|_| JournalError::Closed)?
+    }
+
     pub(crate) fn tip(&self) -> watch::Receiver<Seq> {
         self.tip.clone()
     }
@@ -201,9 +222,14 @@ fn run(
     while let Some(first) = commands.blocking_recv() {
         let mut next = Some(first);
         let mut group: Vec<Box<dyn Job>> = Vec::new();
+        let mut alone = None;
         while let Some(command) = next {
             match command {
                 Command::Write(job) => group.push(job),
+                Command::Alone(work) => {
+                    alone = Some(work);
+                    break;
+                }
                 // Nothing can be queued from here on; what has been is still received, then the loop ends.
                 Command::Close(done) => {
                     commands.close();
@@ -213,6 +239,9 @@ fn run(
             next = if group.len() < LARGEST_GROUP { commands.try_recv().ok() } else { None };
         }
         commit(&connection, database, tip, &meters, group);
+        if let Some(work) = alone {
+            work(&connection);
+        }
     }
     checkpointer.end(&mut connection);
     // Best effort: a reader that is still at work keeps the log, which is then read at the next start.

@@ -5,6 +5,12 @@ mod audience;
 pub mod context;
 pub mod documents;
 mod durable;
+pub mod index;
 mod lenient;
+pub mod nearness;
+pub mod recall;
+pub mod recollection;
+pub mod said;
+pub mod vectors;
 
 pub use audience::Audiences;

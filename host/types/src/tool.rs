@@ -56,6 +56,11 @@ impl ToolDefinition {
         has_mark(&self.meta)
     }
 
+    /// Whether a model is shown it however many tools there are, as its `meta` says (`always-on` is `true`).
+    pub fn is_always_on(&self) -> bool {
+        self.meta.iter().any(|(key, value)| key == "always-on" && value == "true")
+    }
+
     /// The least role that may call it, whether declared or not.
     pub fn least_role(&self) -> Role {
         self.min_role.unwrap_or(match self.effect {

@@ -8,6 +8,7 @@ use homeagent_agent::{Agent, Ask, Asked, Parts, TurnEvent, TurnResult};
 use homeagent_journal::{Event, EventKind, Journal};
 use homeagent_media::Store;
 use homeagent_memory::context::RelevanceContext;
+use homeagent_memory::recollection::Remembers;
 use homeagent_settings::{Bindings, Database, Secrets, Settings};
 use homeagent_types::ports::{Mind, Models, Plugins, Toolbox};
 use homeagent_types::{Conversation, Payload, Peer, Principal, Role, Submission};
@@ -45,13 +46,14 @@ impl Home {
 
     /// An agent in a folder that may have been lived in.
     pub(crate) async fn open(folder: TempDir, plugins: Arc<FakePlugins>, set: impl FnOnce(&Settings)) -> Self {
-        Self::furnish(folder, plugins, Vec::new(), set).await
+        Self::furnish(folder, plugins, None, Vec::new(), set).await
     }
 
-    /// The same with parts of the host that offer tools.
+    /// The same with a memory, and parts of the host that offer tools.
     pub(crate) async fn furnish(
         folder: TempDir,
         plugins: Arc<FakePlugins>,
+        memory: Option<Arc<dyn Remembers>>,
         toolboxes: Vec<Arc<dyn Toolbox>>,
         set: impl FnOnce(&Settings),
     ) -> Self {
@@ -76,6 +78,7 @@ impl Home {
             models: Arc::clone(&models) as Arc<dyn Models>,
             media: media.clone(),
             context: RelevanceContext::of_home(folder.path(), &journal, &settings).expect("the contexts open"),
+            memory,
             toolboxes,
             home: folder.path().to_path_buf(),
         };

@@ -16,6 +16,7 @@ mod media;
 mod outputs;
 mod pairing;
 mod queue;
+mod recall;
 mod records;
 mod stages;
 mod toolboxes;

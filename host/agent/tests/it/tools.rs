@@ -4,7 +4,7 @@ use homeagent_journal::EventKind;
 use homeagent_types::ports::Mind;
 use homeagent_types::stage::{HandlerMode, Patch, Stage, StageData};
 use homeagent_types::{
-    Audience, CallError, Cause, Conversation, Effect, Media, MediaSource, Principal, Role, ToolOutput,
+    Audience, CallError, Cause, Conversation, Effect, Media, MediaSource, Principal, Role, ToolDefinition, ToolOutput,
 };
 use tokio::sync::Barrier;
 
@@ -228,4 +228,62 @@ async fn reloading_a_plugin_is_the_owner_s_alone_and_a_refusal_is_told_to_the_mo
     let offered = |role| home.agent.tools(role).into_iter().find(|tool| tool.tool.name == "plgreload");
     assert_eq!(offered(Role::Owner).map(|tool| tool.tool.effect), Some(Effect::World));
     assert_eq!(offered(Role::Member), None);
+}
+
+/// A home with so many tools that a model is not shown them all.
+async fn crowded() -> Home {
+    let home = Home::new().await;
+    for n in 0..40 {
+        home.plugins.offer_echo(&format!("spare_{n:02}"), Effect::Read);
+    }
+    for (name, about) in [("weather", "查询天气预报"), ("lights", "Switches the lights of a room")] {
+        let told = ToolDefinition { description: about.to_owned(), ..tool(name, Effect::Read) };
+        home.plugins.offer_tool("house", told, |args, _| Box::pin(async move { Ok(ToolOutput::text(&args)) }));
+    }
+    let meta = vec![("always-on".to_owned(), "true".to_owned())];
+    let essential = ToolDefinition { meta, ..tool("zzz_essential", Effect::Read) };
+    home.plugins.offer_tool("house", essential, |args, _| Box::pin(async move { Ok(ToolOutput::text(&args)) }));
+    home
+}
+
+#[tokio::test]
+async fn of_many_tools_those_are_shown_that_may_matter_and_any_can_be_called() {
+    let home = crowded().await;
+    home.settings.set("core.tools.always", serde_json::json!(["spare_39", "no_such_tool"])).unwrap();
+    home.say("me", "明天的天气怎么样？").await;
+    let model = soon(home.models.next()).await;
+    let shown: Vec<String> = model.tools().into_iter().map(str::to_owned).collect();
+    for name in ["weather", "zzz_essential", "spare_39", "output_send__cli"] {
+        assert!(shown.iter().any(|tool| tool == name), "{name}: {shown:?}");
+    }
+    assert!(shown.len() < 24 && shown.is_sorted(), "{shown:?}");
+    assert!(!shown.contains(&"spare_30".to_owned()));
+    model.end(call("spare_30", "{\"n\":3}"));
+    let model = soon(home.models.next()).await;
+    assert!(model.results()[0].contains("{\"n\":3}"), "what is not shown runs all the same: {:?}", model.results());
+    assert_eq!(model.tools(), shown, "they stay the same from round to round");
+    model.end(answer("sunny"));
+    soon(home.plugins.next_output()).await;
+    home.say("me", "switch the lights off").await;
+    let model = soon(home.models.next()).await;
+    assert!(model.tools().contains(&"lights") && model.tools().contains(&"spare_30"), "{:?}", model.tools());
+    model.end(answer("done"));
+    soon(home.plugins.next_output()).await;
+    let run = home.journal.runs(2, None).await.unwrap().remove(1).id;
+    let events = home.events(&run).await;
+    let selected = events.iter().find(|event| event.kind == EventKind::ToolSelectionSnapshotted).unwrap();
+    let choice = &selected.payload["choice"];
+    assert_eq!(choice["unknown"], serde_json::json!(["no_such_tool"]));
+    assert_eq!(choice["named"], serde_json::json!(["spare_39"]));
+    assert_eq!(choice["nearest"].as_array().unwrap().len(), 10, "{choice}");
+}
+
+#[tokio::test]
+async fn a_few_tools_are_all_shown() {
+    let home = crowded().await;
+    home.settings.set("core.tools.shown", 100).unwrap();
+    home.say("me", "hello").await;
+    let model = soon(home.models.next()).await;
+    assert!(model.tools().len() > 43 && model.tools().contains(&"spare_30"), "{:?}", model.tools());
+    model.end(answer("hi"));
 }

@@ -1,6 +1,7 @@
 //! Each module mirrors one of the crate's; `properties` holds over all of them.
 
 mod event;
+mod forget;
 mod home;
 mod input;
 mod journal;

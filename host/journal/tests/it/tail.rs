@@ -57,6 +57,17 @@ async fn a_filter_leaves_out_the_rest_and_still_gets_to_the_end() {
 }
 
 #[tokio::test]
+async fn events_are_read_by_their_places_in_order_and_what_is_not_there_is_left_out() {
+    let (_home, journal) = Home::new_journal();
+    let session = journal.current_session(CONVERSATION).await.expect("a session");
+    let note = |n: usize| event(&session, None, EventKind::MemoryRecalled, json!({ "n": n }));
+    let places = journal.append_all((0..5).map(note).collect()).await.expect("appends");
+    let found = journal.events_at(vec![places[4], places[4] + 9, places[1], places[4], -1]).await.expect("reads");
+    assert_eq!(found.iter().map(|event| event.seq).collect::<Vec<_>>(), [places[1], places[4]]);
+    assert!(found.iter().all(|event| event.hidden));
+}
+
+#[tokio::test]
 async fn the_end_is_known_at_once_and_told_when_it_moves() {
     let home = Home::new();
     let journal = home.journal();

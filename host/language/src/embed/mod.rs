@@ -1,11 +1,25 @@
 //! Vectors of text, whoever makes them.
 
+mod cache;
+mod folder;
+pub mod int8;
+mod onnx;
+mod open;
+mod pool;
+mod runtime;
+mod session;
+mod tract;
+
 use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
+
+pub use folder::{CARD, GRAPH, ModelFolder, Pooling, TOKENIZER_FILES, Usage};
+pub use open::{open_folder, open_in_rust, open_model};
+pub use runtime::{Places, Runtime};
 
 /// What a text is embedded for. Many models want to be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -21,6 +21,7 @@ pub fn core_declarations() -> Vec<Declaration> {
     all.extend(plugin());
     all.extend(network());
     all.extend(media());
+    all.extend(recollection());
     all.extend(surfaces());
     all.extend(context());
     all
@@ -386,6 +387,58 @@ fn network() -> Vec<Declaration> {
             .counted_in("requests"),
         integer("core.network.connections", 8, (1, 256), "How many connections to others a plugin may hold")
             .counted_in("connections"),
+    ]
+}
+
+fn recollection() -> Vec<Declaration> {
+    vec![
+        Declaration::new(
+            "core.memory.recall",
+            Kind::Bool,
+            true,
+            "Whether what was said earlier is looked up before the model is asked, and shown to it",
+        ),
+        integer(
+            "core.memory.recall_passages",
+            8,
+            (0, 100),
+            "How much of what was said earlier a model is shown at most",
+        )
+        .counted_in("passages"),
+        integer(
+            "core.memory.recall_characters",
+            4000,
+            (200, 1_000_000),
+            "How long what is shown of the memory may be, all of it together",
+        )
+        .counted_in("characters"),
+        duration(
+            "core.memory.recall_ms",
+            Milliseconds,
+            150,
+            (1, MINUTE_MS),
+            "How long an answer waits for the memory; what is not found by then is left out",
+        ),
+        integer(
+            "core.memory.own_tokens",
+            200_000,
+            (0, 1_000_000_000),
+            "How many tokens a day the memory may use to ask a model what belongs together; 0: it never asks",
+        )
+        .counted_in("tokens"),
+        Declaration::new(
+            "core.tools.always",
+            Kind::List,
+            serde_json::json!([]),
+            "Tools that a model is always shown, by their names",
+        ),
+        integer(
+            "core.tools.shown",
+            24,
+            (4, 10_000),
+            "Above how many tools a model is shown only those that may matter; it can call the others all the same",
+        )
+        .counted_in("tools"),
     ]
 }
 
