@@ -4,8 +4,12 @@
 mod admin;
 mod audience;
 pub mod context;
+pub mod documents;
+mod durable;
 mod follower;
+pub mod graph;
 pub mod index;
+mod lenient;
 mod memory;
 pub mod nearness;
 pub mod recall;

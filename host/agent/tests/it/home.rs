@@ -8,6 +8,7 @@ use std::time::Duration;
 use homeagent_agent::{Agent, Ask, Asked, Parts, TurnEvent, TurnResult};
 use homeagent_journal::{Event, EventKind, Journal};
 use homeagent_media::Store;
+use homeagent_memory::context::RelevanceContext;
 use homeagent_memory::recollection::Remembers;
 use homeagent_settings::{Bindings, Database, Secrets, Settings};
 use homeagent_types::ports::{Mind, Models, Plugins, Toolbox};
@@ -85,6 +86,7 @@ impl Home {
             plugins: Arc::clone(&plugins) as Arc<dyn Plugins>,
             models: Arc::clone(&models) as Arc<dyn Models>,
             media: media.clone(),
+            context: RelevanceContext::of_home(folder.path(), &journal, &settings).expect("the contexts open"),
             memory: memory(Rooms {
                 folder: folder.path(),
                 journal: &journal,
