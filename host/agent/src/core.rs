@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use homeagent_journal::Journal;
 use homeagent_media::Store;
+use homeagent_memory::context::RelevanceContext;
 use homeagent_memory::recollection::Remembers;
 use homeagent_settings::{Bindings, Settings};
 use homeagent_types::model::Usage;
@@ -34,6 +35,7 @@ pub(crate) struct Core {
     pub(crate) models: Arc<dyn Models>,
     pub(crate) media: Store,
     pub(crate) memory: Option<Arc<dyn Remembers>>,
+    pub(crate) context: RelevanceContext,
     pub(crate) toolboxes: Vec<Arc<dyn Toolbox>>,
     pub(crate) persona: Persona,
     pub(crate) schemas: Schemas,
@@ -69,6 +71,7 @@ impl Core {
             models: parts.models,
             media: parts.media,
             memory: parts.memory,
+            context: parts.context,
             toolboxes: parts.toolboxes,
             persona,
             schemas: Schemas::default(),

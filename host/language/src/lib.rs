@@ -2,4 +2,5 @@
 //! in triples. It knows no storage.
 
 pub mod embed;
+pub mod facts;
 pub mod text;

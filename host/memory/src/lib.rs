@@ -3,7 +3,11 @@
 
 mod audience;
 pub mod context;
+pub mod documents;
+mod durable;
+pub mod graph;
 pub mod index;
+mod lenient;
 pub mod nearness;
 pub mod recall;
 pub mod recollection;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use homeagent_agent::{Agent, Ask, Asked, Parts, TurnEvent, TurnResult};
 use homeagent_journal::{Event, EventKind, Journal};
 use homeagent_media::Store;
+use homeagent_memory::context::RelevanceContext;
 use homeagent_memory::recollection::Remembers;
 use homeagent_settings::{Bindings, Database, Secrets, Settings};
 use homeagent_types::ports::{Mind, Models, Plugins, Toolbox};
@@ -77,6 +78,7 @@ impl Home {
             models: Arc::clone(&models) as Arc<dyn Models>,
             media: media.clone(),
             memory,
+            context: RelevanceContext::of_home(folder.path(), &journal, &settings).expect("the contexts open"),
             toolboxes,
             home: folder.path().to_path_buf(),
         };
