@@ -8,6 +8,7 @@ mod channels;
 mod chat;
 mod costs;
 mod events;
+mod knowledge;
 pub(crate) mod media;
 mod metrics;
 mod models;
@@ -108,6 +109,12 @@ fn operations() -> Vec<UtoipaMethodRouter<Shared>> {
         routes!(channels::try_recording),
         routes!(media::add, media::list),
         routes!(media::remove),
+        routes!(knowledge::list),
+        routes!(knowledge::search),
+        routes!(knowledge::show, knowledge::remove),
+        routes!(knowledge::section),
+        routes!(knowledge::import),
+        routes!(knowledge::reindex),
         routes!(questions::list),
         routes!(questions::answer),
     ]
