@@ -3,6 +3,7 @@
 
 mod audience;
 pub mod context;
+pub mod curated;
 pub mod documents;
 mod durable;
 pub mod graph;
@@ -12,6 +13,8 @@ pub mod nearness;
 pub mod recall;
 pub mod recollection;
 pub mod said;
+pub mod social;
+pub mod tools;
 pub mod vectors;
 
 pub use audience::Audiences;
