@@ -11,6 +11,7 @@ pub mod nearness;
 pub mod recall;
 pub mod recollection;
 pub mod said;
+pub mod textlog;
 pub mod vectors;
 
 pub use audience::Audiences;

@@ -7,6 +7,7 @@ mod asking;
 mod caches;
 mod commands;
 mod crashes;
+mod documents;
 mod errands;
 mod fake;
 mod home;
