@@ -17,6 +17,7 @@ pub mod recall;
 pub mod recollection;
 pub mod said;
 pub mod social;
+pub mod textlog;
 pub mod tools;
 pub mod vectors;
 
