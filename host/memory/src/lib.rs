@@ -12,11 +12,15 @@ pub mod index;
 mod lenient;
 mod memory;
 pub mod nearness;
+mod own_model;
 pub mod recall;
+mod recollecting;
 pub mod recollection;
 pub mod said;
 pub mod vectors;
+mod zone;
 
 pub use audience::Audiences;
 pub use follower::Following;
-pub use memory::{Memory, MemoryStatus, Parts};
+pub use memory::{Memory, MemoryStatus, OpenError, Parts};
+pub use zone::zone;
