@@ -4,6 +4,7 @@
 mod admin;
 mod audience;
 pub mod context;
+pub mod curated;
 pub mod documents;
 mod durable;
 mod follower;
@@ -17,6 +18,8 @@ pub mod recall;
 mod recollecting;
 pub mod recollection;
 pub mod said;
+pub mod social;
+pub mod tools;
 pub mod vectors;
 mod zone;
 
