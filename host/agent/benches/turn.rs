@@ -101,8 +101,8 @@ fn home() -> Home {
         plugins: Arc::new(NoPlugins::default()),
         models: Arc::new(InstantModel),
         media: media.expect("a new store"),
-        context,
         memory: None,
+        context,
         toolboxes: Vec::new(),
         home: folder.path().to_path_buf(),
     };

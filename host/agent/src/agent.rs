@@ -50,10 +50,10 @@ pub struct Parts {
     pub models: Arc<dyn Models>,
     /// What comes with messages, and goes out with answers.
     pub media: Store,
-    /// What of each conversation stands before the model.
-    pub context: RelevanceContext,
     /// What was said and done before; none: nothing is recalled.
     pub memory: Option<Arc<dyn Remembers>>,
+    /// What of each conversation stands before the model.
+    pub context: RelevanceContext,
     /// Parts of the host that offer tools.
     pub toolboxes: Vec<Arc<dyn Toolbox>>,
     /// The data folder, where `personal.md` is.

@@ -201,8 +201,8 @@ impl Inner {
             plugins: Arc::new(runtime.clone()),
             models,
             media,
-            context,
             memory: None,
+            context,
             toolboxes: Vec::new(),
             home: self.home.clone(),
         })

@@ -35,7 +35,7 @@ async fn home() -> Home {
     plugins.offer_channel(channel("cli"));
     let tools = Arc::new(Tools::default());
     let toolboxes = vec![Arc::clone(&tools) as Arc<dyn Toolbox>];
-    let home = Home::furnish(TempDir::new().unwrap(), plugins, None, toolboxes, |_| {}).await;
+    let home = Home::furnish(TempDir::new().unwrap(), plugins, |_| None, toolboxes, |_| {}).await;
     let memory = Database::open(home.folder.path().join("memory.db")).unwrap();
     let audiences = Audiences::open(&memory, home.bindings.clone()).unwrap();
     let embedder = tokio::sync::watch::channel(None).1;

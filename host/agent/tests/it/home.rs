@@ -1,6 +1,7 @@
 //! A home with an agent in it, for one test.
 
 use std::future::Future;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,6 +29,14 @@ pub(crate) struct Home {
     pub(crate) folder: TempDir,
 }
 
+/// What there is before the agent is.
+pub(crate) struct Rooms<'a> {
+    pub(crate) folder: &'a Path,
+    pub(crate) journal: &'a Journal,
+    pub(crate) settings: &'a Settings,
+    pub(crate) bindings: &'a Bindings,
+}
+
 /// Everything in a test has to happen within this time; it is never waited for.
 pub(crate) async fn soon<T>(work: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(30), work).await.expect("it happens in time")
@@ -47,14 +56,14 @@ impl Home {
 
     /// An agent in a folder that may have been lived in.
     pub(crate) async fn open(folder: TempDir, plugins: Arc<FakePlugins>, set: impl FnOnce(&Settings)) -> Self {
-        Self::furnish(folder, plugins, None, Vec::new(), set).await
+        Self::furnish(folder, plugins, |_| None, Vec::new(), set).await
     }
 
     /// The same with a memory, and parts of the host that offer tools.
     pub(crate) async fn furnish(
         folder: TempDir,
         plugins: Arc<FakePlugins>,
-        memory: Option<Arc<dyn Remembers>>,
+        memory: impl FnOnce(Rooms<'_>) -> Option<Arc<dyn Remembers>>,
         toolboxes: Vec<Arc<dyn Toolbox>>,
         set: impl FnOnce(&Settings),
     ) -> Self {
@@ -80,7 +89,12 @@ impl Home {
             models: Arc::clone(&models) as Arc<dyn Models>,
             media: media.clone(),
             context: context.clone(),
-            memory,
+            memory: memory(Rooms {
+                folder: folder.path(),
+                journal: &journal,
+                settings: &settings,
+                bindings: &bindings,
+            }),
             toolboxes,
             home: folder.path().to_path_buf(),
         };

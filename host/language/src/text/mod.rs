@@ -7,6 +7,7 @@ mod sentences;
 mod similarity;
 mod stop;
 mod terms;
+pub mod time;
 mod words;
 
 pub use clean::clean_template_text;
@@ -15,4 +16,5 @@ pub use sentences::sentences;
 pub use similarity::bigram_jaccard;
 pub use stop::is_stop_word;
 pub use terms::{LEXICON, index_terms, query_terms};
+pub(crate) use words::tagged_words;
 pub use words::words;
