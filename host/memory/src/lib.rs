@@ -20,6 +20,7 @@ pub mod recollection;
 pub mod said;
 pub mod social;
 pub mod tools;
+pub mod textlog;
 pub mod vectors;
 mod zone;
 
