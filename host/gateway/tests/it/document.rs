@@ -204,6 +204,7 @@ fn requests(run: &str) -> Vec<Asked> {
     let grant = |plugin: &str| vec![("name", plugin.to_owned()), ("capability", "http".to_owned())];
     let account = |user: &str| vec![("channel", "qq".to_owned()), ("user", user.to_owned())];
     let address = |address: &str| vec![("address", address.to_owned())];
+    let passage = |place: &str| vec![("kind", "said".to_owned()), ("place", place.to_owned())];
     let none = Vec::new;
     let mut all = vec![
         (get.clone(), "/ping", none(), "", 200),
@@ -289,6 +290,13 @@ fn requests(run: &str) -> Vec<Asked> {
         (post.clone(), "/media", none(), NOTE, 200),
         (post.clone(), "/media", none(), "", 422),
         (get.clone(), "/media", none(), "", 200),
+        (get.clone(), "/memory", none(), "", 200),
+        (get.clone(), "/memory/search?text=cat", none(), "", 200),
+        (get.clone(), "/memory/search", none(), "", 400),
+        (get.clone(), "/memory/search?text=cat&limit=0", none(), "", 422),
+        (get.clone(), "/memory/passages/{kind}/{place}", passage("7"), "", 200),
+        (get.clone(), "/memory/passages/{kind}/{place}", passage("9"), "", 404),
+        (get.clone(), "/memory/runs/{run}", vec![("run", run.to_owned())], "", 200),
         (get.clone(), FILE, address(ADDRESS), "", 200),
         (get.clone(), FILE, address("0000000000000000"), "", 404),
         (delete.clone(), FILE, address(ADDRESS), "", 200),

@@ -377,9 +377,20 @@ impl Documents {
         Ok(())
     }
 
-    pub(crate) fn list(&self, document: &Document) -> Result<(), DatabaseError> {
-        let terms = terms_of(document);
-        self.write("listing a document", |connection| table::insert(connection, document, &terms, true).map(drop))
+    /// Lists documents whose files are there, all in one transaction.
+    pub(crate) fn list(&self, documents: &[Document]) -> Result<(), DatabaseError> {
+        if documents.is_empty() {
+            return Ok(());
+        }
+        let terms: Vec<String> = documents.iter().map(terms_of).collect();
+        self.write("listing documents", |connection| {
+            documents
+                .iter()
+                .zip(&terms)
+                .try_for_each(|(document, terms)| table::insert(connection, document, terms, true).map(drop))
+        })?;
+        self.shared.changed.notify_one();
+        Ok(())
     }
 
     pub(crate) fn vectors(&self) -> &Vectors {
