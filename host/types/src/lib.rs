@@ -11,6 +11,7 @@ pub mod input;
 pub mod json;
 pub mod knowledge;
 pub mod lines;
+pub mod memory;
 pub mod model;
 pub mod money;
 pub mod plugin;

@@ -10,6 +10,7 @@ mod costs;
 mod events;
 mod knowledge;
 pub(crate) mod media;
+mod memory;
 mod metrics;
 mod models;
 mod offers;
@@ -115,6 +116,10 @@ fn operations() -> Vec<UtoipaMethodRouter<Shared>> {
         routes!(knowledge::section),
         routes!(knowledge::import),
         routes!(knowledge::reindex),
+        routes!(memory::state),
+        routes!(memory::search),
+        routes!(memory::show),
+        routes!(memory::explain),
         routes!(questions::list),
         routes!(questions::answer),
     ]

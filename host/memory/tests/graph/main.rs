@@ -1,0 +1,9 @@
+//! The graph, as whoever tells it something and asks it finds it.
+
+mod audience;
+mod closing;
+mod deleting;
+mod names;
+mod recalling;
+mod undoing;
+mod world;
