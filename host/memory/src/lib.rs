@@ -4,6 +4,7 @@
 mod admin;
 mod audience;
 pub mod context;
+pub mod curated;
 pub mod documents;
 mod durable;
 mod follower;
@@ -15,6 +16,8 @@ pub mod nearness;
 pub mod recall;
 pub mod recollection;
 pub mod said;
+pub mod social;
+pub mod tools;
 pub mod vectors;
 
 pub use audience::Audiences;

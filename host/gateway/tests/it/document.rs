@@ -188,6 +188,9 @@ async fn the_models_of_a_vendor_are_as_the_document_says_and_its_refusal_is_told
 
 type Asked = (Method, &'static str, Vec<(&'static str, String)>, &'static str, u16);
 
+/// A text that can be imported.
+const HOUSE: &str = "# House\n\nThe boiler stands in the cellar.\n";
+
 /// A price that can be set.
 const PRICE: &str = r#"{"model":"*","valid_from":"2026-11-01","currency":"EUR","rates":{"input":"1","output":"2"},
     "bands":[{"since":"22:00","until":"06:00","weekdays":[1],"above":1000,"rates":{"input":"1","output":"2"}}]}"#;
@@ -290,6 +293,23 @@ fn requests(run: &str) -> Vec<Asked> {
         (get.clone(), FILE, address("0000000000000000"), "", 404),
         (delete.clone(), FILE, address(ADDRESS), "", 200),
         (delete.clone(), FILE, address(ADDRESS), "", 404),
+        (post.clone(), "/knowledge/import?file=house.md", none(), HOUSE, 200),
+        (post.clone(), "/knowledge/import?file=house.md", none(), "another text", 409),
+        (post.clone(), "/knowledge/import?file=house.md&how=replace", none(), HOUSE, 200),
+        (post.clone(), "/knowledge/import?file=house.pdf", none(), HOUSE, 422),
+        (post.clone(), "/knowledge/import?file=house.md&how=well", none(), HOUSE, 400),
+        (get.clone(), "/knowledge", none(), "", 200),
+        (get.clone(), "/knowledge/search?text=boiler&limit=3&base=house", none(), "", 200),
+        (get.clone(), "/knowledge/search?text=boiler&limit=0", none(), "", 422),
+        (get.clone(), "/knowledge/search?text=boiler&audience=cats", none(), "", 422),
+        (get.clone(), "/knowledge/bases/{name}", name("house"), "", 200),
+        (get.clone(), "/knowledge/bases/{name}", name("none"), "", 404),
+        (get.clone(), "/knowledge/bases/{name}/section?heading=house", name("house"), "", 200),
+        (get.clone(), "/knowledge/bases/{name}/section?heading=roof", name("house"), "", 404),
+        (post.clone(), "/knowledge/reindex", none(), "", 200),
+        (post.clone(), "/knowledge/reindex?base=none", none(), "", 404),
+        (delete.clone(), "/knowledge/bases/{name}", name("house"), "", 200),
+        (delete.clone(), "/knowledge/bases/{name}", name("house"), "", 404),
         (get, "/questions", none(), "", 200),
         (post.clone(), "/questions/{id}", id("3"), r#"{"allow":true}"#, 200),
         (post.clone(), "/questions/{id}", id("4"), r#"{"allow":false}"#, 404),

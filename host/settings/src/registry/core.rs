@@ -21,6 +21,7 @@ pub fn core_declarations() -> Vec<Declaration> {
     all.extend(plugin());
     all.extend(network());
     all.extend(media());
+    all.extend(knowledge());
     all.extend(recollection());
     all.extend(surfaces());
     all.extend(context());
@@ -475,6 +476,19 @@ fn media() -> Vec<Declaration> {
             "",
             "Where others reach this daemon, such as https://home.example; without it, links go to this machine's own \
              programs alone",
+        ),
+    ]
+}
+
+fn knowledge() -> Vec<Declaration> {
+    vec![
+        integer("core.knowledge.file_mib", 16, (1, 256), "How large the text of a knowledge base may be")
+            .counted_in("MiB"),
+        Declaration::new(
+            "core.knowledge.in_groups",
+            Kind::choice(&["everyone", "members"]),
+            "everyone",
+            "Which knowledge bases are used in groups: those for everyone, or those for members of the house too",
         ),
     ]
 }
