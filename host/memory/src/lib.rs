@@ -3,6 +3,7 @@
 
 mod audience;
 pub mod context;
+pub mod distill;
 pub mod graph;
 pub mod index;
 pub mod nearness;
