@@ -10,6 +10,7 @@ use async_trait::async_trait;
 use utoipa::ToSchema;
 
 use crate::lines::{SourceChoice, SourceOrder, VectorRequest, Vectors};
+use crate::memory::{Advice, Advised, MemoryHit, MemoryOfRun, MemoryPlace, MemoryQuery, MemoryState};
 use crate::model::{
     AdapterDescriptor, Completion, EmbeddingRequest, Embeddings, Failure, HttpRequest, HttpResponse, ModelDelta,
     ModelInfo, ModelRequest, Prompt, Rehearsed, SourceLine, StreamEvent,
@@ -502,4 +503,32 @@ pub trait PluginAdmin: Send + Sync {
 
     /// Takes a capability from a plugin; effective at its next call.
     async fn revoke(&self, name: &str, capability: &str) -> Result<(), CallError>;
+}
+
+/// The memory, as whoever looks after it sees it. Implemented by the memory.
+#[async_trait]
+pub trait MemoryAdmin: Send + Sync {
+    /// Finds what was said and written, best first.
+    async fn search(&self, query: MemoryQuery) -> Result<Vec<MemoryHit>, CallError>;
+
+    /// A passage by its id, with so many before it and after it.
+    async fn show(&self, id: &str, around: usize, everything: bool) -> Result<MemoryPlace, CallError>;
+
+    /// What of the memory a turn's model was shown, and why.
+    async fn explain(&self, run: &str, everything: bool) -> Result<MemoryOfRun, CallError>;
+
+    /// How it is.
+    async fn state(&self) -> Result<MemoryState, CallError>;
+}
+
+/// A model that the memory may ask. Implemented by the agent: it asks in a queue of its own, behind all people.
+#[async_trait]
+pub trait Adviser: Send + Sync {
+    /// Asks once nobody else wants the agent, which may take long; whoever does cuts it off, and it is asked again later.
+    ///
+    /// # Errors
+    ///
+    /// [`CallError::Busy`] when it was cut off too often, [`CallError::NotLive`] while the agent stops, and what the
+    /// sources say.
+    async fn advise(&self, advice: Advice) -> Result<Advised, CallError>;
 }

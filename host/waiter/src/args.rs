@@ -74,6 +74,12 @@ pub enum Command {
         #[command(subcommand)]
         command: Option<Timers>,
     },
+    /// Look into what the agent remembers
+    Memory {
+        /// What to do [default: status]
+        #[command(subcommand)]
+        command: Option<Memory>,
+    },
     /// Look after the plugins
     Plugin {
         /// What to do [default: list]
@@ -266,6 +272,44 @@ pub enum Media {
     Remove {
         /// Its address, or the first 16 digits or more
         address: String,
+    },
+}
+
+/// About the memory.
+#[derive(Debug, Subcommand)]
+pub enum Memory {
+    /// Show how much there is, and how far it is with what was said lately
+    Status,
+    /// Find what was said and written, best first
+    Search {
+        /// A question, or any text that what is looked for is about
+        #[arg(required = true)]
+        text: Vec<String>,
+        /// How many at most
+        #[arg(long, default_value_t = 10)]
+        limit: u32,
+        /// Also what others told in private, which the agent never tells you
+        #[arg(long)]
+        all: bool,
+    },
+    /// Show a passage and what was said around it
+    Show {
+        /// The passage, as `search` shows it
+        id: String,
+        /// How many before it and after it
+        #[arg(long, default_value_t = 3)]
+        around: u32,
+        /// Also what others told in private, which the agent never tells you
+        #[arg(long)]
+        all: bool,
+    },
+    /// Say what of the memory the model of a turn was shown, and why
+    Explain {
+        /// The turn, as `waiter runs list` shows it
+        run: String,
+        /// Also the words that others told in private, which the agent never tells you
+        #[arg(long)]
+        all: bool,
     },
 }
 

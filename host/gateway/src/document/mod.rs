@@ -49,6 +49,7 @@ const TOKEN: &str = "token";
         (name = "rights", description = "Who may do what: accounts and their roles"),
         (name = "adapters", description = "What speaks the vendors' protocols"),
         (name = "media", description = "Pictures, sounds, films and files that were handed over"),
+        (name = "memory", description = "What was said and done before; whoever has the token is the owner"),
         (name = "channels", description = "What carries people's messages"),
     )
 )]

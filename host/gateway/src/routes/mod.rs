@@ -9,6 +9,7 @@ mod chat;
 mod costs;
 mod events;
 pub(crate) mod media;
+mod memory;
 mod metrics;
 mod models;
 mod offers;
@@ -108,6 +109,10 @@ fn operations() -> Vec<UtoipaMethodRouter<Shared>> {
         routes!(channels::try_recording),
         routes!(media::add, media::list),
         routes!(media::remove),
+        routes!(memory::state),
+        routes!(memory::search),
+        routes!(memory::show),
+        routes!(memory::explain),
         routes!(questions::list),
         routes!(questions::answer),
     ]

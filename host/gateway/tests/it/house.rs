@@ -22,7 +22,7 @@ use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 
-use crate::fakes::{FakeAdapters, FakeKeeper, FakeListeners, FakeMonitor, FakePlugins, FakeTurns};
+use crate::fakes::{FakeAdapters, FakeKeeper, FakeListeners, FakeMemory, FakeMonitor, FakePlugins, FakeTurns};
 
 pub struct House {
     pub home: TempDir,
@@ -165,6 +165,7 @@ fn build(home: &TempDir, listen: &str, listeners: Arc<dyn Listeners>) -> (Parts,
             plugins: plugins.clone(),
             adapters,
             listeners,
+            memory: Some(Arc::new(FakeMemory)),
         })),
         monitor: Arc::new(FakeMonitor),
     };

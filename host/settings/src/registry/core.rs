@@ -24,7 +24,22 @@ pub fn core_declarations() -> Vec<Declaration> {
     all.extend(recollection());
     all.extend(distillation());
     all.extend(surfaces());
+    all.extend(context());
     all
+}
+
+/// What of a conversation stands before the model, and where the rest goes.
+fn context() -> Vec<Declaration> {
+    vec![
+        integer(
+            "core.memory.context_events",
+            30,
+            (10, 10_000),
+            "How many events of a conversation stand before the model: what a person said is one, what the agent did and \
+             said in answer another; above that, what bears least on what is being said goes to the documents",
+        )
+        .counted_in("events"),
+    ]
 }
 
 fn tools() -> Vec<Declaration> {
@@ -91,8 +106,13 @@ fn agent() -> Vec<Declaration> {
             .counted_in("bytes"),
         integer("core.agent.max_tool_result_bytes", 256 * KIB, size, "The longest result of one tool call")
             .counted_in("bytes"),
-        integer("core.agent.window_events", 200, (2, 100_000), "How many events of a conversation the model is shown")
-            .counted_in("events"),
+        integer(
+            "core.agent.window_events",
+            200,
+            (2, 100_000),
+            "The most messages of a conversation that the model is shown, calls of tools and their results among them",
+        )
+        .counted_in("messages"),
         duration(
             "core.agent.stage_timeout_ms",
             Milliseconds,

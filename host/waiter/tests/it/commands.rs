@@ -124,6 +124,22 @@ async fn timers_are_listed_paused_resumed_and_cancelled() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_is_remembered_is_found_shown_and_explained() {
+    let house = House::open().await;
+    insta::assert_snapshot!(run(&house, &["memory"]).await.shown(&house), @"");
+    insta::assert_snapshot!(run(&house, &["memory", "search", "my", "cat"]).await.shown(&house), @"");
+    insta::assert_snapshot!(run(&house, &["memory", "show", "said/7"]).await.shown(&house), @"");
+    insta::assert_snapshot!(run(&house, &["memory", "explain", "r1", "--all"]).await.shown(&house), @"");
+    insta::assert_snapshot!(run(&house, &["memory", "explain", "r1"]).await.shown(&house), @"");
+    insta::assert_snapshot!(run(&house, &["memory", "show", "said/8"]).await.shown(&house), @"");
+    let all = run(&house, &["memory", "search", "cat", "--all", "--json"]).await;
+    assert_eq!(
+        (all.json()[0]["id"].as_str(), all.json()[1]["parts"][0]["name"].as_str()),
+        (Some("said/7"), Some("keyword"))
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn settings_are_shown_and_changed() {
     let house = House::open().await;
     let secret = Declaration::new("plugin.qq.access_token", Kind::Secret, serde_json::Value::Null, "What NapCat 显示");

@@ -1,0 +1,6 @@
+//! Contexts and documents as the agent and its tools use them, over a real journal.
+
+mod home;
+mod life;
+mod sequences;
+mod tools;
