@@ -5,6 +5,7 @@ mod admin;
 mod audience;
 pub mod context;
 pub mod curated;
+pub mod distill;
 pub mod documents;
 mod durable;
 mod follower;
