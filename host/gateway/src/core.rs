@@ -10,6 +10,7 @@ use homeagent_media::Store;
 use homeagent_providers::Costs;
 use homeagent_settings::{Bindings, Secrets, Settings, Sources};
 use homeagent_types::ports::EmbeddingModels;
+use homeagent_types::ports::MemoryAdmin;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -40,6 +41,8 @@ pub struct Parts {
     pub media: Store,
     /// The models that make vectors.
     pub models: Arc<dyn EmbeddingModels>,
+    /// What was said and done before.
+    pub memory: Arc<dyn MemoryAdmin>,
     /// The agent, and what lives as long as it does.
     pub keeper: Arc<dyn Keeper>,
     /// What the daemon knows of itself.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use homeagent_language::text::time::TimeRange;
 use homeagent_types::{Audience, Viewer};
 use rusqlite::{Connection, Row};
 
@@ -153,6 +154,14 @@ impl Columns {
         let entry = self.entry(slot)?;
         let place = i64::from(*self.places.get(slot as usize)?) + distance;
         self.conversations.get(&entry.conversation)?.get(usize::try_from(place).ok()?).copied()
+    }
+
+    /// The last passages, at most `limit`, that were said within one of some times.
+    pub(crate) fn said_within(&self, times: &[TimeRange], filter: &Filter, limit: usize) -> Vec<Slot> {
+        let within = |entry: &Entry| times.iter().any(|time| (time.from_ms..time.to_ms).contains(&entry.at_ms));
+        let newest = self.entries.iter().enumerate().rev();
+        let seen = newest.filter(|(_, entry)| entry.kind != 0 && within(entry) && filter.allows(entry));
+        seen.map(|(slot, _)| slot as Slot).take(limit).collect()
     }
 
     /// The id of the passage right before this one, in the same session and for the same readers.

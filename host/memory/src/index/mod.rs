@@ -10,6 +10,8 @@ mod postings;
 mod rows;
 mod schema;
 mod store;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use columns::{Columns, Entry, Filter, Slot};
 pub use passage::{Passage, PassageKind};

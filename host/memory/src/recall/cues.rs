@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use homeagent_language::text::time::{TimeRange, time_ranges};
 use homeagent_language::text::{fold, query_terms, words};
 
 use super::Ask;
@@ -16,6 +17,8 @@ pub(super) struct Cues {
     pub(super) terms: Vec<String>,
     /// Whose passages count more: the speakers it names, or who asks where it says "I" and names nobody.
     pub(super) speakers: HashSet<u32>,
+    /// The times it names.
+    pub(super) times: Vec<TimeRange>,
 }
 
 /// Reads a question. A speaker's name is no word to look up: it stands in each of the speaker's passages.
@@ -35,7 +38,8 @@ pub(super) fn read(ask: &Ask, columns: &Columns) -> Cues {
     if terms.iter().any(|term| !names.contains(term)) {
         terms.retain(|term| !names.contains(term));
     }
-    Cues { terms, speakers }
+    let times = time_ranges(&ask.text, ask.now_ms, &ask.time_zone);
+    Cues { terms, speakers, times }
 }
 
 /// Whether a question names somebody: with each word of the name, or in Chinese with the name anywhere.

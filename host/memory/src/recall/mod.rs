@@ -6,6 +6,8 @@ mod cues;
 mod keyword;
 mod meaning;
 mod rank;
+#[cfg(test)]
+mod tests;
 mod weights;
 
 use std::sync::{Arc, OnceLock};

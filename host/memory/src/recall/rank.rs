@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use homeagent_language::text::fold;
+use homeagent_language::text::time::TimeRange;
 use homeagent_settings::DatabaseError;
 
 use super::cues::{self, Cues};
@@ -20,9 +21,19 @@ const SESSIONS: usize = 5;
 /// So many passages of a session at most, around its best.
 const OF_A_SESSION: usize = 100;
 
+/// So many passages of an entity at most are looked at.
+const OF_AN_ENTITY: usize = 200;
+
+/// So many passages of a time that is named, the latest.
+const OF_A_TIME: usize = 200;
+
+/// How long after a time people still tell of it.
+const TOLD: i64 = 7 * 24 * 60 * 60 * 1000;
+
 impl Recall {
     /// Blocks.
     pub(super) fn rank(&self, ask: &Ask, question: Option<&QuestionVector>) -> Result<Vec<Hit>, DatabaseError> {
+        let entities = self.entities_of(ask)?;
         let [by_words_alone, with_meaning] = &self.weights;
         let ranked = self.index.read("recalling", |columns, postings, connection| {
             let filter = Filter::new(columns, &ask.viewer, &ask.kinds, ask.conversation.as_deref());
@@ -39,11 +50,34 @@ impl Recall {
             let mut ranking = Ranking { columns, filter: &filter, weights, found: HashMap::new() };
             ranking.add_own(&words, &meaning);
             ranking.add_around(&words);
+            ranking.add_entities(entities);
+            ranking.add_times(&cues);
             ranking.add_speakers(&cues);
             // Some more, of which equal ones fall out.
             Ok(Ok(ranking.best(ask.limit.saturating_mul(2).saturating_add(10))))
         })??;
         self.hits(ask, ranked)
+    }
+
+    /// The passages that tell of what a question names, each with how surely that is meant.
+    fn entities_of(&self, ask: &Ask) -> Result<HashMap<i64, f32>, DatabaseError> {
+        let mut passages = HashMap::new();
+        let Some(source) = self.entities.get() else { return Ok(passages) };
+        for (entity, sureness) in source.mentioned(&ask.text, &ask.viewer) {
+            let mut origins = source.passages_of(entity);
+            // Of what is told of everywhere, nothing is told by its being named.
+            origins.truncate(OF_AN_ENTITY);
+            origins.sort_unstable();
+            for same_kind in origins.chunk_by(|(a, _), (b, _)| a == b) {
+                let Some((kind, _)) = same_kind.first() else { continue };
+                let origins: Vec<String> = same_kind.iter().map(|(_, origin)| origin.clone()).collect();
+                for id in self.index.ids(*kind, &origins)? {
+                    let best: &mut f32 = passages.entry(id).or_default();
+                    *best = best.max(sureness);
+                }
+            }
+        }
+        Ok(passages)
     }
 
     fn hits(&self, ask: &Ask, ranked: Vec<(i64, Parts)>) -> Result<Vec<Hit>, DatabaseError> {
@@ -147,6 +181,38 @@ impl Ranking<'_> {
                         _ => break,
                     }
                 }
+            }
+        }
+    }
+
+    fn add_entities(&mut self, passages: HashMap<i64, f32>) {
+        for (id, sureness) in passages {
+            let slot = self.columns.slot(id);
+            let Some(slot) =
+                slot.filter(|slot| self.columns.entry(*slot).is_some_and(|entry| self.filter.allows(entry)))
+            else {
+                continue;
+            };
+            self.found.entry(slot).or_default().entity = self.weights.entity * sureness;
+        }
+    }
+
+    /// What was said at a time that is named, or in the days after it: people tell on Monday of their weekend.
+    fn add_times(&mut self, cues: &Cues) {
+        if cues.times.is_empty() {
+            return;
+        }
+        for slot in self.columns.said_within(&cues.times, self.filter, OF_A_TIME) {
+            self.found.entry(slot).or_default();
+        }
+        for (slot, parts) in &mut self.found {
+            let Some(entry) = self.columns.entry(*slot) else { continue };
+            let said = |range: &TimeRange| (range.from_ms..range.to_ms).contains(&entry.at_ms);
+            let told = |range: &TimeRange| (range.to_ms..range.to_ms.saturating_add(TOLD)).contains(&entry.at_ms);
+            if cues.times.iter().any(said) {
+                parts.time = self.weights.time;
+            } else if cues.times.iter().any(told) {
+                parts.time = self.weights.time / 2.0;
             }
         }
     }

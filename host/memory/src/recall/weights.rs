@@ -46,7 +46,7 @@ impl Weights {
             session_best_of: 2,
             speaker: 0.3,
             entity: 0.3,
-            time: 0.3,
+            time: 0.5,
         }
     }
 
