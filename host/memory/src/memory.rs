@@ -100,12 +100,12 @@ impl Memory {
         let audiences = Audiences::open(&database, bindings)?;
         let vectors = Vectors::open(&database)?;
         let index = Index::open(&database, &vectors)?;
-        let vectoriser = Vectoriser::new(Arc::new(index.clone()), vectors, embedder.clone());
+        let vectoriser = Vectoriser::new(Arc::new(index.clone()), vectors.clone(), embedder.clone());
         let recall = Recall::new(index.clone(), embedder.clone());
         let follower = Follower::open(&database, journal.clone(), settings.clone(), index.clone(), audiences.clone())?;
         let own_model = OwnModel::open(&database, settings.clone())?;
         let graph = Graph::open(&database, audiences.clone())?;
-        let documents = Documents::open(&home, &database)?;
+        let documents = Documents::open(&home, &database, &vectors)?;
         let context = RelevanceContext::open(context::Parts {
             home,
             journal: journal.clone(),
