@@ -3,6 +3,7 @@
 //! [`Graph::commit`] takes claims, [`Graph::recall`] finds relations, [`Graph::undo`] takes changes back. Every call
 //! reads or writes the disk and so belongs on a thread where that is allowed.
 
+mod candidates;
 mod change;
 mod closing;
 mod commit;
@@ -35,6 +36,7 @@ use homeagent_settings::Database;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use tokio::sync::Notify;
 
+pub use candidates::{NameRow, Weakness};
 pub use change::{Author, Change, Changed};
 pub use delete::Deleted;
 pub use entities::NameVectors;
