@@ -18,7 +18,7 @@ use crate::front::Front;
 use crate::{Circle, Name};
 
 pub(crate) use self::chunks::NewChunk;
-pub(crate) use self::lookup::{Found, Stored};
+pub(crate) use self::lookup::Stored;
 pub(crate) use self::vectors::StoredVector;
 
 const MIGRATIONS: &[&str] = &["
