@@ -10,6 +10,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use homeagent_agent::{Agent, Ask, Parts, TurnEvent, prompt};
 use homeagent_journal::{EventKind, Journal, NewEvent};
 use homeagent_media::Store;
+use homeagent_memory::context::RelevanceContext;
 use homeagent_settings::{Bindings, Database, Secrets, Settings};
 use homeagent_types::model::{AssistantAnswer, Completion, ContentPart, FinishReason, Message, ToolSpec};
 use homeagent_types::ports::{LineRequest, Models, ModelsFailure, PluginStatus, Plugins, Progress};
@@ -92,6 +93,7 @@ fn home() -> Home {
         network: None,
         clock: Arc::new(homeagent_types::now),
     });
+    let context = RelevanceContext::of_home(folder.path(), &journal, &settings).expect("the contexts open");
     let parts = Parts {
         journal: journal.clone(),
         settings,
@@ -100,6 +102,7 @@ fn home() -> Home {
         models: Arc::new(InstantModel),
         media: media.expect("a new store"),
         memory: None,
+        context,
         toolboxes: Vec::new(),
         home: folder.path().to_path_buf(),
     };

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use homeagent_journal::{Journal, JournalError};
 use homeagent_media::Store;
+use homeagent_memory::context::RelevanceContext;
 use homeagent_memory::recollection::Remembers;
 use homeagent_settings::{Bindings, Settings, SettingsError};
 use homeagent_types::model::Usage;
@@ -51,6 +52,8 @@ pub struct Parts {
     pub media: Store,
     /// What was said and done before; none: nothing is recalled.
     pub memory: Option<Arc<dyn Remembers>>,
+    /// What of each conversation stands before the model.
+    pub context: RelevanceContext,
     /// Parts of the host that offer tools.
     pub toolboxes: Vec<Arc<dyn Toolbox>>,
     /// The data folder, where `personal.md` is.

@@ -267,7 +267,7 @@ async fn withdraw(core: &Arc<Core>, record: &Record, input: &Input) -> Result<St
     };
     if let Err(error) = core.journal.append_all(items.iter().map(event).collect()).await {
         intake::requeue(core, items);
-        core.wake.notify_one();
+        core.stir();
         return Err(error);
     }
     let text = format!("Nothing was running here. Withdrawn before I began: {} of yours that waited.", items.len());

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use homeagent_memory::context::Most;
 use homeagent_settings::{Settings, SettingsError};
 
 /// What bounds a turn.
@@ -19,8 +20,8 @@ pub(crate) struct Limits {
     pub(crate) reasoning_bytes: usize,
     pub(crate) arguments_bytes: usize,
     pub(crate) result_bytes: usize,
-    /// Messages of a conversation that the model is shown.
-    pub(crate) window_events: usize,
+    /// What of a conversation the model is shown.
+    pub(crate) window: Most,
     /// Turns in which the model is shown what came with a message.
     pub(crate) media_turns: usize,
     pub(crate) stage_timeout: Duration,
@@ -42,7 +43,7 @@ impl Limits {
             reasoning_bytes: size("core.agent.max_reasoning_bytes")?,
             arguments_bytes: size("core.agent.max_arguments_bytes")?,
             result_bytes: size("core.agent.max_tool_result_bytes")?,
-            window_events: size("core.agent.window_events")?,
+            window: Most::read(settings)?,
             media_turns: size("core.media.show_turns")?,
             stage_timeout: settings.duration("core.agent.stage_timeout_ms")?,
             tool_timeout: settings.duration("core.agent.tool_timeout_ms")?,

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use homeagent_journal::Journal;
 use homeagent_media::Store;
+use homeagent_memory::context::RelevanceContext;
 use homeagent_memory::recollection::Remembers;
 use homeagent_settings::{Bindings, Settings};
 use homeagent_types::model::Usage;
@@ -34,6 +35,7 @@ pub(crate) struct Core {
     pub(crate) models: Arc<dyn Models>,
     pub(crate) media: Store,
     pub(crate) memory: Option<Arc<dyn Remembers>>,
+    pub(crate) context: RelevanceContext,
     pub(crate) toolboxes: Vec<Arc<dyn Toolbox>>,
     pub(crate) persona: Persona,
     pub(crate) schemas: Schemas,
@@ -42,7 +44,11 @@ pub(crate) struct Core {
     pub(crate) questions: Questions,
     queue: Mutex<Queue>,
     /// Wakes the scheduler: an input came, or a turn ended.
-    pub(crate) wake: Notify,
+    wake: Notify,
+    /// Tells the same to the agent's own work.
+    pub(crate) stirred: Notify,
+    /// Whoever has it does the agent's own work.
+    pub(crate) consolidating: tokio::sync::Mutex<()>,
     /// The turns that run, by conversation.
     running: Mutex<HashMap<String, Arc<Control>>>,
     /// Free places in each channel's queue.
@@ -69,6 +75,7 @@ impl Core {
             models: parts.models,
             media: parts.media,
             memory: parts.memory,
+            context: parts.context,
             toolboxes: parts.toolboxes,
             persona,
             schemas: Schemas::default(),
@@ -77,6 +84,8 @@ impl Core {
             questions: Questions::default(),
             queue: Mutex::default(),
             wake: Notify::new(),
+            stirred: Notify::new(),
+            consolidating: tokio::sync::Mutex::default(),
             running: Mutex::default(),
             places: Mutex::default(),
             phase: watch::Sender::new(Phase::Start),
@@ -118,7 +127,18 @@ impl Core {
         self.running().remove(conversation);
         self.queue().done(conversation);
         self.turns_ended.fetch_add(1, Ordering::Relaxed);
+        self.stir();
+    }
+
+    /// Something is there to do, or was done.
+    pub(crate) fn stir(&self) {
         self.wake.notify_one();
+        self.stirred.notify_waiters();
+    }
+
+    /// Returns once there may be something to do.
+    pub(crate) async fn woken(&self) {
+        self.wake.notified().await;
     }
 
     /// The places in a channel's queue.

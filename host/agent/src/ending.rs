@@ -57,9 +57,10 @@ impl Turn {
         broken |= !self.finish(status).await;
         // A window that the journal may not agree with is rebuilt from it.
         if !broken {
-            let mut context = self.context;
+            let mut context = std::mem::take(&mut self.context);
             context.window.close();
             context.window.hide_media(self.limits.media_turns.saturating_sub(1));
+            self.save(&context.window);
             self.core.contexts.give(&self.input.conversation.to_string(), context);
         }
         // Before those who wait are told, who may look at once.

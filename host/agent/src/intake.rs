@@ -203,7 +203,7 @@ async fn take(
     };
     let pushed = core.queue().push(item);
     match pushed {
-        Ok(()) => core.wake.notify_one(),
+        Ok(()) => core.stir(),
         Err(item) => flush(core, vec![*item]).await,
     }
     Ok(accepted)

@@ -10,6 +10,7 @@ mod arrears;
 mod choosing;
 mod commands;
 mod config;
+mod consolidation;
 mod core;
 mod ending;
 mod errands;

@@ -65,6 +65,7 @@ pub(crate) async fn shutdown(core: &Arc<Core>) {
     core.tasks.close();
     tokio::join!(intake::flush(core, waiting), drain(core));
     arrears::pay(core).await;
+    core.context.flush().await;
     core.phase.send_replace(Phase::Stopped);
 }
 

@@ -1,27 +1,36 @@
-//! What leaves a turn's window.
+//! What enters and leaves a turn's window beside what is said in it.
 
-use homeagent_memory::context::{Budget, PROTECTED, choose};
+use homeagent_memory::context::Window;
 
 use crate::turn::Turn;
 
 impl Turn {
-    /// Above the limit, leaves three quarters of it. Called with no call open.
-    pub(crate) fn prune(&mut self) {
-        let most = self.limits.window_events;
-        if self.context.window.size().1 > most {
-            self.shrink(Budget { events: usize::MAX, protected: PROTECTED, ..Budget::below(most, most) });
+    /// Prunes the window where it has grown above its limits. Called with no call open.
+    pub(crate) async fn prune(&mut self) {
+        let context = self.core.context.clone();
+        context.prune(&mut self.context.window, &self.result.run, self.limits.window).await;
+    }
+
+    /// Between two rounds: takes into the window what came back from documents, and prunes what has grown far above the
+    /// limits.
+    pub(crate) async fn tend_window(&mut self) {
+        let context = self.core.context.clone();
+        let returned = context.take_back(&self.result.run);
+        if !returned.is_empty() {
+            self.context.window.put_back(returned);
         }
+        context.prune_overgrown(&mut self.context.window, &self.result.run, self.limits.window).await;
+        self.look_whose();
     }
 
     /// Leaves half of the window, for a model to which it was too long. False: there is nothing to leave out.
-    pub(crate) fn halve(&mut self) -> bool {
-        let before = self.context.window.size();
-        self.shrink(Budget::half_of(before.1));
-        self.context.window.size() != before
+    pub(crate) async fn halve(&mut self) -> bool {
+        let context = self.core.context.clone();
+        context.halve(&mut self.context.window, &self.result.run, self.limits.window).await
     }
 
-    fn shrink(&mut self, budget: Budget) {
-        let verdicts = choose(&self.context.window.candidates(|_| 0.0), budget);
-        self.context.window.retain(|at| verdicts.get(at).is_some_and(|verdict| verdict.stays()));
+    /// Has the window saved, some seconds after its last change.
+    pub(crate) fn save(&self, window: &Window) {
+        self.core.context.save(&self.input.conversation.to_string(), &self.record.session, window);
     }
 }

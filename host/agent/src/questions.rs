@@ -229,7 +229,7 @@ pub(crate) async fn ask(core: &Arc<Core>, about: About<'_>, patience: Duration) 
     let waiting = Waiting { core, record: about.record, id };
     let pause = about.turn.map(Control::pause);
     // Its place is free meanwhile.
-    core.wake.notify_one();
+    core.stir();
     if let Some(shower) = about.shower {
         shower.tell(|| TurnEvent::Question(question.clone()));
     }

@@ -355,7 +355,7 @@ impl Turn {
                 Err(Ended::Overgrown(what))
             }
             Ok(Some(Call::Failed(failure))) => {
-                if is_overflow(&failure) && !self.halved && self.halve() {
+                if is_overflow(&failure) && !self.halved && self.halve().await {
                     self.halved = true;
                     self.look_whose();
                     tracing::warn!(run = self.result.run, "the window was too long for the model and is halved");

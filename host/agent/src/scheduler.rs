@@ -32,7 +32,7 @@ pub(crate) async fn run(core: Arc<Core>) {
             }
         };
         tokio::select! {
-            () = core.wake.notified() => {}
+            () = core.woken() => {}
             () = timer => {}
             stopped = phase.wait_for(|phase| *phase == Phase::Stopped) => {
                 drop(stopped);

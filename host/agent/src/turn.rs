@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use homeagent_journal::{EventKind, INPUT_ID, JournalError};
 use homeagent_media::Hold;
-use homeagent_memory::context::{FOREIGN, Window};
+use homeagent_memory::context::FOREIGN;
 use homeagent_settings::SettingsError;
 use homeagent_types::model::Message;
 use homeagent_types::ports::ModelsFailure;
@@ -249,7 +249,7 @@ impl Turn {
         let foreign = is_foreign(&self.input, &self.stages.offers);
         self.add(message, prompt::about(&self.input, lead, foreign));
         proceed(verdict.ending)?;
-        self.prune();
+        self.prune().await;
         self.look_whose();
         self.recall().await?;
         let verdict = self.stage(Stage::PreAction, StageData::Ready(self.input.clone())).await?;
@@ -261,6 +261,7 @@ impl Turn {
         }
         loop {
             self.take_mail().await?;
+            self.tend_window().await;
             if let Some(answer) = self.round().await? {
                 return Ok(answer);
             }
@@ -274,9 +275,7 @@ impl Turn {
         self.context = match kept {
             Some(context) => context,
             None => {
-                let limit = u32::try_from(self.limits.window_events).unwrap_or(u32::MAX);
-                let events = self.core.journal.conversation_history(&conversation, limit).await?;
-                let mut window = Window::from_history(&events);
+                let mut window = self.core.context.load(&conversation, &self.record.session).await?;
                 window.hide_media(self.limits.media_turns.saturating_sub(1));
                 Context { session: self.record.session.clone(), window, ..Context::default() }
             }

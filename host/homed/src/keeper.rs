@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use async_trait::async_trait;
 use homeagent_agent::{Agent, Phase};
 use homeagent_gateway::{Change, Live};
+use homeagent_memory::context::{OpenError, RelevanceContext};
 use homeagent_network::Network;
 use homeagent_providers::cost::CostNotice;
 use homeagent_providers::{Policy, Providers};
@@ -33,6 +34,9 @@ pub enum AgentError {
     /// The system's certificates, for the requests of plugins.
     #[error("the certificates that the system trusts can't be read: {0}; install the package ca-certificates")]
     Network(#[source] homeagent_network::tls::Error),
+    /// What of each conversation stands before the model.
+    #[error("the agent can't start: {0}")]
+    Context(#[from] OpenError),
     /// The agent itself.
     #[error(transparent)]
     Agent(#[from] homeagent_agent::StartError),
@@ -178,6 +182,7 @@ impl Inner {
             cache: self.home.join("cache"),
             compiler: self.compiler.clone(),
         })?;
+        let context = RelevanceContext::of_home(&self.home, &journal, &settings)?;
         let adapters = runtime.adapters();
         let policy = Policy::default();
         let providers = Providers::new(settings.clone(), secrets, sources, Arc::clone(&adapters), policy)?;
@@ -197,6 +202,7 @@ impl Inner {
             models,
             media,
             memory: None,
+            context,
             toolboxes: Vec::new(),
             home: self.home.clone(),
         })
@@ -218,6 +224,7 @@ impl Inner {
             plugins: Arc::new(runtime.clone()),
             adapters,
             listeners: Arc::new(runtime.clone()),
+            knowledge: None,
         });
         let tasks = [tokio::spawn(herald), tokio::spawn(teller)].map(AbortOnDropHandle::new);
         Ok(Present { live, agent, runtime, _heralds: Arc::new(tasks) })

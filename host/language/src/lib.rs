@@ -2,4 +2,8 @@
 //! in triples. It knows no storage.
 
 pub mod embed;
+pub mod facts;
+pub mod parse;
+pub mod synonyms;
 pub mod text;
+pub mod triples;

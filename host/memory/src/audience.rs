@@ -99,18 +99,35 @@ impl Audiences {
     #[must_use]
     pub fn viewer(&self, audience: &Audience) -> Viewer {
         let Audience::Person(person) = audience else { return Viewer::Only([audience.clone()].into()) };
-        let known = self.known();
         let mut accounts = BTreeSet::from([person.clone()]);
-        let bound = self.bindings.list().into_iter().filter(|binding| binding.role == "owner");
-        let mut owner: BTreeSet<String> = bound.map(|bound| format!("{}:{}", bound.namespace, bound.user)).collect();
-        owner.extend(known.owner_accounts.iter().cloned());
+        let owner = self.owner_accounts();
         if owner.contains(person) {
             accounts.extend(owner);
         }
+        Viewer::Only(self.seen_by(accounts))
+    }
+
+    fn owner_accounts(&self) -> BTreeSet<String> {
+        let bound = self.bindings.list().into_iter().filter(|binding| binding.role == "owner");
+        let mut owner: BTreeSet<String> = bound.map(|bound| format!("{}:{}", bound.namespace, bound.user)).collect();
+        owner.extend(self.known().owner_accounts.iter().cloned());
+        owner
+    }
+
+    /// What was said to these accounts in private, and in the groups in which they were heard.
+    fn seen_by(&self, accounts: BTreeSet<String>) -> BTreeSet<Audience> {
+        let known = self.known();
         let groups = accounts.iter().filter_map(|account| known.groups.get(account)).flatten().cloned();
         let mut seen: BTreeSet<Audience> = groups.collect();
         seen.extend(accounts.into_iter().map(Audience::Person));
-        Viewer::Only(seen)
+        seen
+    }
+
+    /// What the owner may be told in private, on whatever account.
+    #[must_use]
+    pub fn owner(&self) -> Viewer {
+        let accounts = self.owner_accounts();
+        Viewer::Only(self.seen_by(accounts))
     }
 
     /// The same for what comes of a call.
@@ -158,6 +175,9 @@ mod tests {
             let of_group = audiences.viewer(&group);
             assert!(of_group.may_see(&group) && !of_group.may_see(&person("qq:1")));
             assert!(audiences.viewer(&person("qq:9")).may_see(&person("cli:me")), "both are the owner");
+            let of_owner = audiences.owner();
+            assert!(of_owner.may_see(&person("cli:me")) && of_owner.may_see(&person("qq:9")));
+            assert!(!of_owner.may_see(&person("qq:1")) && !of_owner.may_see(&group));
             assert!(!audiences.viewer(&Audience::Agent).may_see(&Audience::Agent));
         }
     }

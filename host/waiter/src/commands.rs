@@ -10,8 +10,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::args::{
-    Adapter, Agent, Args, Channel, Command, Cost, Key, Language, Media, NamedTimer, NewSource, Owner, Plugin, Price,
-    Questions, Runs, Settings, Source, Timers, Tools, WantedCosts,
+    Adapter, Agent, Args, Channel, Command, Cost, Key, Knowledge, Language, Media, Memory, NamedTimer, NewSource,
+    Owner, Plugin, Price, Questions, Runs, Settings, Source, Timers, Tools, WantedCosts,
 };
 use crate::client::{Client, part, read};
 use crate::failure::Failure;
@@ -54,6 +54,7 @@ pub(crate) async fn run(args: Args) -> Result<u8, Failure> {
         Command::Cost { wanted, command: None } => desk.cost(&wanted).await,
         Command::Agent { command } => desk.agent(&command).await,
         Command::Tools { command } => desk.tools(command.unwrap_or(Tools::List)).await,
+        Command::Memory { command } => desk.memory(command.unwrap_or(Memory::Status)).await,
         Command::Timers { command } => desk.timers(command.unwrap_or(Timers::List { limit: 100, after: None })).await,
         Command::Plugin { command } => desk.plugin(command.unwrap_or(Plugin::List)).await,
         Command::Source { command } => desk.source(command.unwrap_or(Source::List)).await,
@@ -63,6 +64,7 @@ pub(crate) async fn run(args: Args) -> Result<u8, Failure> {
         Command::Channel { command: Channel::Try { channel, file } } => desk.try_channel(&channel, &file).await,
         Command::Settings { command } => desk.settings(command.unwrap_or(Settings::List { prefix: None })).await,
         Command::Media { command } => desk.media(command.unwrap_or(Media::List)).await,
+        Command::Knowledge { command } => desk.knowledge(command.unwrap_or(Knowledge::List)).await,
         Command::Questions { command } => desk.questions(command.unwrap_or(Questions::List)).await,
         Command::Owner { command } => desk.owner(command.unwrap_or(Owner::List)).await,
         Command::Runs { command } => {
@@ -171,6 +173,30 @@ impl Desk {
                 let (text, failed) = show::tools::output(&answer)?;
                 self.answer(&answer, |_| Ok(text))?;
                 Ok(if failed { FAILED } else { 0 })
+            }
+        }
+    }
+
+    async fn memory(&self, command: Memory) -> Result<u8, Failure> {
+        match command {
+            Memory::Status => {
+                let answer = self.client.get("memory").await?;
+                self.answer(&answer, show::memory::state)
+            }
+            Memory::Search { text, limit, all } => {
+                let path = format!("memory/search?text={}&limit={limit}&all={all}", part(&text.join(" ")));
+                let answer = self.client.get(&path).await?;
+                self.answer(&answer, |answer| show::memory::found(answer, &TimeZone::system()))
+            }
+            Memory::Show { id, around, all } => {
+                let (kind, place) = id.split_once('/').unwrap_or(("said", &id));
+                let path = format!("memory/passages/{}/{}?around={around}&all={all}", part(kind), part(place));
+                let answer = self.client.get(&path).await?;
+                self.answer(&answer, |answer| show::memory::place(answer, &TimeZone::system()))
+            }
+            Memory::Explain { run, all } => {
+                let answer = self.client.get(&format!("memory/runs/{}?all={all}", part(&run))).await?;
+                self.answer(&answer, |answer| show::memory::explained(answer, &TimeZone::system()))
             }
         }
     }

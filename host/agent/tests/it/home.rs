@@ -1,12 +1,14 @@
 //! A home with an agent in it, for one test.
 
 use std::future::Future;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use homeagent_agent::{Agent, Ask, Asked, Parts, TurnEvent, TurnResult};
 use homeagent_journal::{Event, EventKind, Journal};
 use homeagent_media::Store;
+use homeagent_memory::context::RelevanceContext;
 use homeagent_memory::recollection::Remembers;
 use homeagent_settings::{Bindings, Database, Secrets, Settings};
 use homeagent_types::ports::{Mind, Models, Plugins, Toolbox};
@@ -23,7 +25,16 @@ pub(crate) struct Home {
     pub(crate) settings: Settings,
     pub(crate) bindings: Bindings,
     pub(crate) media: Store,
+    pub(crate) context: RelevanceContext,
     pub(crate) folder: TempDir,
+}
+
+/// What there is before the agent is.
+pub(crate) struct Rooms<'a> {
+    pub(crate) folder: &'a Path,
+    pub(crate) journal: &'a Journal,
+    pub(crate) settings: &'a Settings,
+    pub(crate) bindings: &'a Bindings,
 }
 
 /// Everything in a test has to happen within this time; it is never waited for.
@@ -45,14 +56,14 @@ impl Home {
 
     /// An agent in a folder that may have been lived in.
     pub(crate) async fn open(folder: TempDir, plugins: Arc<FakePlugins>, set: impl FnOnce(&Settings)) -> Self {
-        Self::furnish(folder, plugins, None, Vec::new(), set).await
+        Self::furnish(folder, plugins, |_| None, Vec::new(), set).await
     }
 
     /// The same with a memory, and parts of the host that offer tools.
     pub(crate) async fn furnish(
         folder: TempDir,
         plugins: Arc<FakePlugins>,
-        memory: Option<Arc<dyn Remembers>>,
+        memory: impl FnOnce(Rooms<'_>) -> Option<Arc<dyn Remembers>>,
         toolboxes: Vec<Arc<dyn Toolbox>>,
         set: impl FnOnce(&Settings),
     ) -> Self {
@@ -69,6 +80,7 @@ impl Home {
         let journal = Journal::open(&database).unwrap();
         let models = FakeModels::new();
         let media = store(&folder, &settings);
+        let context = RelevanceContext::of_home(folder.path(), &journal, &settings).expect("the contexts open");
         let parts = Parts {
             journal: journal.clone(),
             settings: settings.clone(),
@@ -76,12 +88,18 @@ impl Home {
             plugins: Arc::clone(&plugins) as Arc<dyn Plugins>,
             models: Arc::clone(&models) as Arc<dyn Models>,
             media: media.clone(),
-            memory,
+            context: context.clone(),
+            memory: memory(Rooms {
+                folder: folder.path(),
+                journal: &journal,
+                settings: &settings,
+                bindings: &bindings,
+            }),
             toolboxes,
             home: folder.path().to_path_buf(),
         };
         let agent = Agent::start(parts).await.unwrap();
-        Self { agent, plugins, models, journal, settings, bindings, media, folder }
+        Self { agent, plugins, models, journal, settings, bindings, media, context, folder }
     }
 
     /// Says something on `cli` in the speaker's own conversation; returns the input's id.

@@ -12,7 +12,7 @@ use crate::home::{Home, finished, soon};
 async fn home(toolbox: FakeToolbox, plugins: Arc<FakePlugins>) -> Home {
     plugins.offer_channel(channel("cli"));
     let toolboxes = vec![Arc::new(toolbox) as Arc<dyn Toolbox>];
-    Home::furnish(TempDir::new().unwrap(), plugins, None, toolboxes, |_| {}).await
+    Home::furnish(TempDir::new().unwrap(), plugins, |_| None, toolboxes, |_| {}).await
 }
 
 fn look_up() -> FakeToolbox {

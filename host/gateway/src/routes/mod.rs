@@ -8,7 +8,9 @@ mod channels;
 mod chat;
 mod costs;
 mod events;
+mod knowledge;
 pub(crate) mod media;
+mod memory;
 mod metrics;
 mod models;
 mod offers;
@@ -108,6 +110,16 @@ fn operations() -> Vec<UtoipaMethodRouter<Shared>> {
         routes!(channels::try_recording),
         routes!(media::add, media::list),
         routes!(media::remove),
+        routes!(memory::state),
+        routes!(memory::search),
+        routes!(memory::show),
+        routes!(memory::explain),
+        routes!(knowledge::list),
+        routes!(knowledge::search),
+        routes!(knowledge::show, knowledge::remove),
+        routes!(knowledge::section),
+        routes!(knowledge::import),
+        routes!(knowledge::reindex),
         routes!(questions::list),
         routes!(questions::answer),
     ]

@@ -14,18 +14,22 @@ use homeagent_agent::{
     TurnError, TurnEvent, TurnResult,
 };
 use homeagent_gateway::{Change, Keeper, Live, LoggedProblem, Monitor, Turns};
+use homeagent_types::memory::{
+    MemoryHit, MemoryOfRun, MemoryPassage, MemoryPlace, MemoryQuery, MemoryScore, MemoryShown, MemoryState,
+};
 use homeagent_types::model::{
     AdapterDescriptor, EmbeddingRequest, Embeddings, Failure, FailureClass, FinishReason, Framing, HttpRequest,
     HttpResponse, KeyPlacement, ModelDelta, ModelInfo, ModelRequest, Rehearsed, StreamEvent, ToolCallDelta, Usage,
 };
 use homeagent_types::ports::{
-    AdapterSession, Adapters, CapabilityStatus, Connection, Frame, Haste, Listeners, OwnAddress, PluginAdmin,
-    PluginFolder, PluginFolders, PluginStatus, Removed, ServedPath, ToPeer,
+    AdapterSession, Adapters, CapabilityStatus, Connection, Frame, Haste, Listeners, MemoryAdmin, OwnAddress,
+    PluginAdmin, PluginFolder, PluginFolders, PluginStatus, Removed, ServedPath, ToPeer,
 };
 use homeagent_types::{
     CallError, Cause, Denial, Effect, Meta, Payload, Peer, Principal, Recording, Role, RouteRequest, RouteResponse,
     Shown, Submission, ToolDefinition, ToolOutput,
 };
+use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, broadcast, mpsc, oneshot};
@@ -528,7 +532,7 @@ pub struct ChatEnd {
 impl ChatEnd {
     /// The next frame, or why the connection was closed.
     pub async fn next(&mut self) -> Result<Frame, String> {
-        self.frames.recv().await.unwrap_or_else(|| Err("dropped".into()))
+        self.frames.recv().await.unwrap_or_else(|| Err("less-relevant".into()))
     }
 
     pub fn say(&self, text: &str) {
@@ -627,5 +631,80 @@ impl Monitor for FakeMonitor {
 
     fn counted(&self) -> String {
         "# HELP counted_total What is counted\n# TYPE counted_total counter\ncounted_total 3\n\n".into()
+    }
+}
+
+/// A memory of a few things.
+pub struct FakeMemory;
+
+fn passage(id: &str, speaker: &str, text: &str) -> MemoryPassage {
+    MemoryPassage {
+        id: id.to_owned(),
+        kind: id.split('/').next().unwrap().to_owned(),
+        conversation: "cli:owner".to_owned(),
+        audience: "person:cli:owner".to_owned(),
+        speaker: speaker.to_owned(),
+        // 2026-05-03 in the morning.
+        at_ms: 1_777_777_777_777,
+        text: text.to_owned(),
+    }
+}
+
+#[async_trait]
+impl MemoryAdmin for FakeMemory {
+    async fn search(&self, query: MemoryQuery) -> Result<Vec<MemoryHit>, CallError> {
+        let found = [passage("said/7", "Ann", "my cat is\n\u{1b}[2J团子"), passage("answered/8", "", "a nice name")];
+        let whose = if query.everything { 2 } else { 1 };
+        let parts = vec![MemoryScore { name: "keyword".to_owned(), score: 0.75 }];
+        let hits = found.into_iter().take(whose.min(query.limit));
+        Ok(hits.map(|passage| MemoryHit { passage, score: 0.75, parts: parts.clone() }).collect())
+    }
+
+    async fn show(&self, id: &str, around: usize, _: bool) -> Result<MemoryPlace, CallError> {
+        match id {
+            "said/7" => Ok(MemoryPlace {
+                before: Vec::new(),
+                passage: passage("said/7", "Ann", "my cat is 团子"),
+                after: vec![passage("answered/8", "", "a nice name")].into_iter().take(around).collect(),
+            }),
+            _ => Err(CallError::NotFound(format!("there is no passage {id}"))),
+        }
+    }
+
+    async fn explain(&self, run: &str, everything: bool) -> Result<MemoryOfRun, CallError> {
+        let shown = MemoryShown {
+            id: "said/7".to_owned(),
+            at_ms: 1_777_777_777_777,
+            speaker: Some("Ann".to_owned()),
+            foreign: true,
+            score: 0.75,
+            text: if everything { "my cat is 团子".to_owned() } else { String::new() },
+        };
+        Ok(MemoryOfRun {
+            run: run.to_owned(),
+            passages: vec![shown],
+            curated: true,
+            documents: false,
+            index: false,
+            characters: 120,
+            took_ms: 12,
+            left_out: vec!["documents".to_owned()],
+            window: Some(json!({ "choices": [{ "occasion": "full", "events": 41, "most_events": 30, "exchanges": [
+                { "verdict": "relevant" }, { "verdict": "less-relevant" }, { "verdict": "current" }
+            ] }], "before": null })),
+            tools: Some(json!({ "of": 40, "nearest": ["weather"], "named": [], "always": ["memory_recall"] })),
+        })
+    }
+
+    async fn state(&self) -> Result<MemoryState, CallError> {
+        Ok(MemoryState {
+            reached: 90,
+            tip: 100,
+            passages: 42,
+            model: Some("multilingual-e5-small".to_owned()),
+            embedded: 20,
+            complete: false,
+            problems: vec!["the disk is full".to_owned()],
+        })
     }
 }

@@ -201,3 +201,24 @@ async fn runs_are_read_from_the_journal() {
     let ended = house.local(Method::POST, &format!("/api/v1/runs/{}/cancel", ids[0]), "").await.problem(409);
     assert_eq!(ended["detail"], format!("the run {} has ended already: completed", ids[0]));
 }
+
+#[tokio::test]
+async fn the_memory_is_searched_and_explained_for_its_owner() {
+    let house = House::open().await;
+    let found = house.remote(Method::GET, "/api/v1/memory/search?text=%E5%9B%A2%E5%AD%90", "").await.ok();
+    assert_eq!(
+        (found.as_array().unwrap().len(), &found[0]["id"], &found[0]["score"]),
+        (1, &json!("said/7"), &json!(0.75))
+    );
+    let all = house.local(Method::GET, "/api/v1/memory/search?text=x&all=true&limit=5", "").await.ok();
+    assert_eq!(all.as_array().unwrap().len(), 2);
+    house.local(Method::GET, "/api/v1/memory/search?text=x&limit=0", "").await.problem(422);
+    house.local(Method::GET, "/api/v1/memory/search", "").await.problem(400);
+    let place = house.local(Method::GET, "/api/v1/memory/passages/said/7?around=0", "").await.ok();
+    assert_eq!((&place["passage"]["speaker"], &place["after"]), (&json!("Ann"), &json!([])));
+    house.local(Method::GET, "/api/v1/memory/passages/said/9", "").await.problem(404);
+    assert_eq!(house.local(Method::GET, "/api/v1/memory/runs/r1", "").await.ok()["took_ms"], 12);
+    assert_eq!(house.local(Method::GET, "/api/v1/memory", "").await.ok()["passages"], 42);
+    house.local(Method::POST, "/api/v1/agent/stop", "").await.ok();
+    house.local(Method::GET, "/api/v1/memory", "").await.ok();
+}

@@ -10,7 +10,7 @@ fn kinds_have_names_everywhere_the_same() {
         assert_eq!(serde_json::to_value(kind).expect("serializes"), json!(kind.as_str()));
     }
     assert_eq!(EventKind::from_name("something_else"), None);
-    assert_eq!(EventKind::ALL.into_iter().filter(|kind| kind.hidden()).count(), 5);
+    assert_eq!(EventKind::ALL.into_iter().filter(|kind| kind.hidden()).count(), 6);
 }
 
 #[tokio::test]

@@ -53,3 +53,22 @@ impl Cache {
         self.vectors.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_vector_is_known_by_its_text_and_purpose_and_the_oldest_goes() {
+        let identity = super::super::tfidf::identity();
+        let cache = Cache::new(&identity);
+        let first = cache.key(Purpose::Query, "first");
+        cache.put(first, vec![1.0]);
+        assert_ne!(first, cache.key(Purpose::Passage, "first"));
+        assert_eq!(cache.get(&first), Some(vec![1.0]));
+        for number in 0..KEPT.get() {
+            cache.put(cache.key(Purpose::Query, &number.to_string()), Vec::new());
+        }
+        assert_eq!(cache.get(&first), None);
+    }
+}

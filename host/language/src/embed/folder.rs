@@ -112,7 +112,7 @@ impl Usage {
 }
 
 /// A folder that holds a model, looked at but not loaded.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelFolder {
     /// The model's name: the folder's.
     pub name: String,

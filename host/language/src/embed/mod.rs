@@ -1,13 +1,19 @@
 //! Vectors of text, whoever makes them.
 
 mod cache;
+mod choice;
 mod folder;
+mod hash;
 pub mod int8;
+mod manager;
 mod onnx;
 mod open;
 mod pool;
 mod runtime;
 mod session;
+mod source;
+mod statics;
+mod tfidf;
 mod tract;
 
 use std::fmt;
@@ -17,9 +23,12 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
+pub use choice::{Choice, SOURCE, WORDS, Wishes};
 pub use folder::{CARD, GRAPH, ModelFolder, Pooling, TOKENIZER_FILES, Usage};
+pub use manager::{Manager, State, Status};
 pub use open::{open_folder, open_in_rust, open_model};
 pub use runtime::{Places, Runtime};
+pub use statics::StaticVectors;
 
 /// What a text is embedded for. Many models want to be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

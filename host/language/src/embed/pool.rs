@@ -221,3 +221,6 @@ fn encode(session: &mut dyn Session, texts: &[String], dimensions: usize) -> Res
     check(&vectors, texts.len(), dimensions)?;
     Ok(vectors)
 }
+
+#[cfg(test)]
+mod tests;

@@ -69,6 +69,12 @@ pub(super) fn han_words(run: &str) -> Vec<&str> {
     JIEBA.cut(run, false).into_iter().map(|token| token.word).collect()
 }
 
+/// The words of a text as they are written, with jieba's part-of-speech tags; anything that is not Chinese is `x`, `eng` or
+/// `m`. Joined, they are the text.
+pub(crate) fn tagged_words(text: &str) -> Vec<(&str, &str)> {
+    JIEBA.tag(text, true).into_iter().map(|tagged| (tagged.word, tagged.tag)).collect()
+}
+
 /// The dictionary's words inside a word of more than two characters, such as 北京 and 大学 in 北京大学.
 pub(super) fn parts(word: &str) -> Vec<&str> {
     if word.chars().nth(2).is_none() {

@@ -192,7 +192,7 @@ impl Window {
     /// that is going on. What is there already, and what belongs to no exchange, is left out.
     pub fn put_back(&mut self, entries: Vec<Entry>) {
         let returned = Self::from_entries(entries);
-        let known: HashSet<String> =
+        let mut known: HashSet<String> =
             self.entries.iter().filter(|entry| !entry.id.is_empty()).map(|entry| entry.id.clone()).collect();
         let mut exchanges = self.take_exchanges();
         let current = exchanges.pop();
@@ -201,6 +201,7 @@ impl Window {
             if exchange.iter().any(|entry| known.contains(&entry.id)) {
                 continue;
             }
+            known.extend(exchange.iter().filter(|entry| !entry.id.is_empty()).map(|entry| entry.id.clone()));
             let later = |there: &Vec<Entry>| said_at(there) > said_at(&exchange);
             let at = exchanges.iter().position(later).unwrap_or(exchanges.len());
             exchanges.insert(at, exchange);

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use homeagent_agent::{Agent, Ask, Asked, Parts, TurnEvent, TurnResult};
 use homeagent_journal::Journal;
+use homeagent_memory::context::RelevanceContext;
 use homeagent_settings::{Bindings, Database};
 use homeagent_types::ports::{Mind as _, Models, PluginStatus, Plugins};
 use homeagent_types::stage::{Patch, StageContext};
@@ -40,6 +41,7 @@ impl Mind {
             plugins: Arc::clone(&channel) as Arc<dyn Plugins>,
             models: Arc::clone(&world.providers) as Arc<dyn Models>,
             media: world.media.clone(),
+            context: RelevanceContext::of_home(world.folder(), &journal, &world.settings).expect("the contexts open"),
             home: Path::to_path_buf(world.folder()),
         };
         let agent = Agent::start(parts).await.expect("it starts");

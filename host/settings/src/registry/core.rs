@@ -21,9 +21,39 @@ pub fn core_declarations() -> Vec<Declaration> {
     all.extend(plugin());
     all.extend(network());
     all.extend(media());
+    all.extend(knowledge());
     all.extend(recollection());
+    all.extend(distillation());
     all.extend(surfaces());
+    all.extend(context());
     all
+}
+
+/// What of a conversation stands before the model, and where the rest goes.
+fn context() -> Vec<Declaration> {
+    vec![
+        integer(
+            "core.memory.context_events",
+            30,
+            (10, 10_000),
+            "How many events of a conversation stand before the model: what a person said is one, what the agent did and \
+             said in answer another; above that, what bears least on what is being said goes to the documents",
+        )
+        .counted_in("events"),
+        integer("core.memory.cold_hours", 72, (1, 87_600), "After how long without being read a document is cold")
+            .counted_in("hours"),
+        integer("core.memory.cold_reads", 2, (0, 1_000_000), "How often a document may have been read that goes cold")
+            .counted_in("reads"),
+        Declaration::new(
+            "core.memory.text_log",
+            Kind::Bool,
+            true,
+            "Whether what is said is also written as lines of JSON to logs/dialogue, for you and your programs",
+        ),
+        integer("core.memory.text_log_mib", 16, (1, 10_240), "How large a file of that log becomes before another is begun")
+            .counted_in("MiB"),
+        integer("core.memory.text_log_days", 90, (1, 36_500), "How long files of that log are kept").counted_in("days"),
+    ]
 }
 
 fn tools() -> Vec<Declaration> {
@@ -90,8 +120,13 @@ fn agent() -> Vec<Declaration> {
             .counted_in("bytes"),
         integer("core.agent.max_tool_result_bytes", 256 * KIB, size, "The longest result of one tool call")
             .counted_in("bytes"),
-        integer("core.agent.window_events", 200, (2, 100_000), "How many events of a conversation the model is shown")
-            .counted_in("events"),
+        integer(
+            "core.agent.window_events",
+            200,
+            (2, 100_000),
+            "The most messages of a conversation that the model is shown, calls of tools and their results among them",
+        )
+        .counted_in("messages"),
         duration(
             "core.agent.stage_timeout_ms",
             Milliseconds,
@@ -456,6 +491,64 @@ fn media() -> Vec<Declaration> {
             "Where others reach this daemon, such as https://home.example; without it, links go to this machine's own \
              programs alone",
         ),
+    ]
+}
+
+fn knowledge() -> Vec<Declaration> {
+    vec![
+        integer("core.knowledge.file_mib", 16, (1, 256), "How large the text of a knowledge base may be")
+            .counted_in("MiB"),
+        Declaration::new(
+            "core.knowledge.in_groups",
+            Kind::choice(&["everyone", "members"]),
+            "everyone",
+            "Which knowledge bases are used in groups: those for everyone, or those for members of the house too",
+        ),
+    ]
+}
+
+/// The memory's own loops.
+fn distillation() -> Vec<Declaration> {
+    vec![
+        integer(
+            "core.memory.archive_minutes",
+            2,
+            (0, 10_080),
+            "How often new messages are read for facts about people; 0: never",
+        )
+        .counted_in("minutes"),
+        integer(
+            "core.memory.archive_messages",
+            500,
+            (1, 100_000),
+            "How many messages and documents are read at a time",
+        )
+        .counted_in("messages"),
+        integer(
+            "core.memory.merge_minutes",
+            60,
+            (0, 10_080),
+            "How often a model is asked which names mean the same; 0: never",
+        )
+        .counted_in("minutes"),
+        integer("core.memory.merge_pairs", 20, (0, 200), "About how many pairs of names a model is asked at a time")
+            .counted_in("pairs"),
+        integer(
+            "core.memory.review_minutes",
+            240,
+            (0, 10_080),
+            "How often a model looks once more at what the memory is not sure of; 0: never",
+        )
+        .counted_in("minutes"),
+        integer("core.memory.review_relations", 20, (0, 200), "About how many statements a model is asked at a time")
+            .counted_in("statements"),
+        integer(
+            "core.memory.review_days",
+            7,
+            (0, 3650),
+            "How old something unsure must be before a model looks at it once more",
+        )
+        .counted_in("days"),
     ]
 }
 

@@ -2,7 +2,9 @@
 
 pub(crate) mod bindings;
 pub(crate) mod costs;
+pub(crate) mod knowledge;
 pub(crate) mod media;
+pub(crate) mod memory;
 pub(crate) mod models;
 pub(crate) mod offers;
 pub(crate) mod plugins;

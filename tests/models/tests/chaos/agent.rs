@@ -7,6 +7,7 @@ use std::time::Duration;
 use homeagent_agent::{Agent, Parts};
 use homeagent_journal::Journal;
 use homeagent_media::Store;
+use homeagent_memory::context::RelevanceContext;
 use homeagent_model_tests::Home;
 use homeagent_settings::Bindings;
 use homeagent_test_vendors::{Fault, Format, Vendor};
@@ -46,13 +47,16 @@ impl Mind {
             clock: Arc::new(homeagent_types::now),
         })
         .expect("the store opens");
+        let journal = Journal::open(&home.database).expect("the journal opens");
+        let context = RelevanceContext::of_home(home.folder.path(), &journal, &home.settings);
         let agent = Agent::start(Parts {
-            journal: Journal::open(&home.database).expect("the journal opens"),
+            journal,
             settings: home.settings.clone(),
             bindings,
             plugins: Arc::clone(&plugins) as Arc<dyn Plugins>,
             models: Arc::clone(&home.providers) as Arc<dyn Models>,
             media,
+            context: context.expect("the contexts open"),
             home: home.folder.path().to_path_buf(),
         });
         Mind { agent: agent.await.expect("the agent starts"), plugins, looks }

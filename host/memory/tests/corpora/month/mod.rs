@@ -3,6 +3,7 @@
 mod home;
 mod kernels;
 mod random;
+mod sayings;
 mod story;
 mod truth;
 

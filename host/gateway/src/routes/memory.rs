@@ -1,0 +1,117 @@
+//! The memory, as its owner sees it.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use homeagent_types::memory::{MemoryHit, MemoryOfRun, MemoryPlace, MemoryQuery, MemoryState};
+use serde::Deserialize;
+
+use crate::Problem;
+use crate::core::Shared;
+use crate::document::{Invalid, NotFound};
+use crate::extract::{Asked, Named, within};
+
+const USUAL: i64 = 10;
+const MOST: i64 = 200;
+const USUALLY_AROUND: i64 = 3;
+const MOST_AROUND: i64 = 50;
+
+#[derive(Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Search {
+    /// A question, or any text that what is looked for is about.
+    text: String,
+    /// How many at most.
+    #[param(default = 10, minimum = 1, maximum = 200)]
+    limit: Option<i64>,
+    /// Also what others told in private. Without it, what the owner may be told.
+    all: Option<bool>,
+}
+
+#[derive(Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Around {
+    /// How many before it and after it, at most.
+    #[param(default = 3, minimum = 0, maximum = 50)]
+    around: Option<i64>,
+    /// Also what others told in private. Without it, what the owner may be told.
+    all: Option<bool>,
+}
+
+#[derive(Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Whose {
+    /// Also the words that others told in private. Without it, what the owner may be told.
+    all: Option<bool>,
+}
+
+/// Finds what was said and written, best first.
+#[utoipa::path(
+    get,
+    path = "/memory/search",
+    operation_id = "searchMemory",
+    tag = "memory",
+    params(Search),
+    responses((status = OK, body = Vec<MemoryHit>, description = "What was found"), Invalid)
+)]
+pub(crate) async fn search(
+    State(core): State<Shared>,
+    Asked(Search { text, limit, all }): Asked<Search>,
+) -> Result<Json<Vec<MemoryHit>>, Problem> {
+    let limit = within("limit", limit.unwrap_or(USUAL), 1, Some(MOST))?;
+    let query = MemoryQuery { text, limit, everything: all.unwrap_or(false) };
+    Ok(Json(core.parts.memory.search(query).await?))
+}
+
+/// Shows a passage and what was said around it.
+#[utoipa::path(
+    get,
+    path = "/memory/passages/{kind}/{place}",
+    operation_id = "showMemory",
+    tag = "memory",
+    params(
+        ("kind" = String, Path, description = "What it is", example = "said"),
+        ("place" = String, Path, description = "Where it stands", example = "7"),
+        Around,
+    ),
+    responses((status = OK, body = MemoryPlace, description = "The passage"), NotFound, Invalid)
+)]
+pub(crate) async fn show(
+    State(core): State<Shared>,
+    Path((kind, place)): Path<(String, String)>,
+    Asked(Around { around, all }): Asked<Around>,
+) -> Result<Json<MemoryPlace>, Problem> {
+    let around = within("around", around.unwrap_or(USUALLY_AROUND), 0, Some(MOST_AROUND))?;
+    Ok(Json(core.parts.memory.show(&format!("{kind}/{place}"), around, all.unwrap_or(false)).await?))
+}
+
+/// Says what of the memory the model of a turn was shown, and why.
+#[utoipa::path(
+    get,
+    path = "/memory/runs/{run}",
+    operation_id = "explainMemory",
+    tag = "memory",
+    params(("run" = String, Path, description = "The turn"), Whose),
+    responses((status = OK, body = MemoryOfRun, description = "What it was shown"), NotFound, Invalid)
+)]
+pub(crate) async fn explain(
+    State(core): State<Shared>,
+    Named(run): Named<String>,
+    Asked(Whose { all }): Asked<Whose>,
+) -> Result<Json<MemoryOfRun>, Problem> {
+    Ok(Json(core.parts.memory.explain(&run, all.unwrap_or(false)).await?))
+}
+
+/// How the memory is: how much there is, and how far it is with what was said lately.
+#[utoipa::path(
+    get,
+    path = "/memory",
+    operation_id = "memoryState",
+    tag = "memory",
+    responses((status = OK, body = MemoryState, description = "How it is"))
+)]
+pub(crate) async fn state(State(core): State<Shared>) -> Result<Json<MemoryState>, Problem> {
+    Ok(Json(core.parts.memory.state().await?))
+}

@@ -1,0 +1,206 @@
+//! Follows the journal: what was said becomes passages that can be found, and who was heard where is noted.
+//!
+//! How far it is stands in the database. It is written after what it counts, so that whatever was read when the daemon died
+//! is read once more: putting a passage twice changes nothing.
+
+use std::time::Duration;
+
+use homeagent_journal::{Event, EventFilter, EventKind, Journal, JournalError, Seq};
+use homeagent_settings::{Database, DatabaseError, Settings};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use rusqlite::OptionalExtension as _;
+use tokio::sync::watch;
+use tokio::task::JoinError;
+use tokio_util::sync::CancellationToken;
+
+use crate::Audiences;
+use crate::index::{Index, Passage, PassageKind};
+use crate::said::{Said, Speaker};
+use crate::zone::zone;
+
+const MIGRATIONS: &[&str] = &["
+-- Up to which event of the journal each part has read.
+CREATE TABLE followers (
+    name TEXT PRIMARY KEY,
+    seq INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+"];
+
+/// Its own name among those that follow.
+const NAME: &str = "passages";
+
+/// How long it waits after an error.
+const PAUSE: Duration = Duration::from_secs(10);
+
+/// How far it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Following {
+    /// The last event that it has read.
+    pub reached: Seq,
+    /// The last event there is.
+    pub tip: Seq,
+    /// What went wrong last, if it did not go well since.
+    pub error: Option<String>,
+}
+
+/// Why it does not go on.
+#[derive(Debug, thiserror::Error)]
+enum FollowError {
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+    #[error("the work was broken off: {0}")]
+    Broken(#[from] JoinError),
+}
+
+/// Reads the journal for the index.
+pub(crate) struct Follower {
+    database: Database,
+    journal: Journal,
+    settings: Settings,
+    index: Index,
+    audiences: Audiences,
+    state: watch::Sender<Following>,
+}
+
+/// What a stretch of the journal says.
+#[derive(Default)]
+struct Stretch {
+    said: Vec<Said>,
+    /// The events of runs whose inputs were given back: another run says them again.
+    returned: Vec<String>,
+    reached: Seq,
+}
+
+impl Follower {
+    pub(crate) fn open(
+        database: &Database,
+        journal: Journal,
+        settings: Settings,
+        index: Index,
+        audiences: Audiences,
+    ) -> Result<Self, DatabaseError> {
+        database.migrate("followers", MIGRATIONS)?;
+        let reached = database.read("reading how far the journal was read", |connection| {
+            let sql = "SELECT seq FROM followers WHERE name = ?1";
+            connection.query_row(sql, [NAME], |row| row.get::<_, Seq>(0)).optional()
+        })?;
+        let state = Following { reached: reached.unwrap_or(0), ..Following::default() };
+        Ok(Self { database: database.clone(), journal, settings, index, audiences, state: watch::Sender::new(state) })
+    }
+
+    /// How far it is.
+    pub(crate) fn state(&self) -> watch::Receiver<Following> {
+        self.state.subscribe()
+    }
+
+    /// Follows until it is told to stop.
+    pub(crate) async fn run(self, stop: CancellationToken) {
+        let mut tip = self.journal.tip();
+        loop {
+            let end = *tip.borrow_and_update();
+            self.state.send_modify(|state| state.tip = end);
+            let advanced = tokio::select! {
+                () = stop.cancelled() => return,
+                advanced = self.advance() => advanced,
+            };
+            let error = match advanced {
+                Ok(true) => continue,
+                Ok(false) => None,
+                Err(error) => Some(error.to_string()),
+            };
+            if let Some(error) = &error {
+                tracing::warn!(error, "what was said lately can't be indexed; it is tried again");
+            }
+            let failed = error.is_some();
+            self.state.send_modify(|state| state.error = error);
+            tokio::select! {
+                () = stop.cancelled() => return,
+                changed = tip.changed(), if !failed => if changed.is_err() { return },
+                () = tokio::time::sleep(PAUSE), if failed => {}
+            }
+        }
+    }
+
+    /// Takes the next stretch in; false: there is none.
+    async fn advance(&self) -> Result<bool, FollowError> {
+        let after = self.state.borrow().reached;
+        let stretch = self.read(after).await?;
+        if stretch.reached == after {
+            return Ok(false);
+        }
+        let reached = stretch.reached;
+        let (database, index, audiences) = (self.database.clone(), self.index.clone(), self.audiences.clone());
+        let zone = zone(&self.settings);
+        tokio::task::spawn_blocking(move || take_in(&database, &index, &audiences, &zone, &stretch)).await??;
+        self.state.send_modify(|state| state.reached = reached);
+        Ok(true)
+    }
+
+    async fn read(&self, after: Seq) -> Result<Stretch, FollowError> {
+        let kinds = vec![EventKind::UserMessageAdded, EventKind::AssistantMessageAdded, EventKind::RunFailed];
+        let filter = EventFilter { kinds, hidden: true, ..EventFilter::default() };
+        let tail = self.journal.events_after(after, filter).await?;
+        let mut stretch = Stretch { reached: tail.reached, ..Stretch::default() };
+        for event in &tail.events {
+            stretch.said.extend(Said::read(event));
+            if let Some(run) = returned(event) {
+                let events = self.journal.run_events(run).await?;
+                stretch.returned.extend(events.iter().map(|event| event.seq.to_string()));
+            }
+        }
+        Ok(stretch)
+    }
+}
+
+/// The run that gave its inputs back, where an event says so.
+fn returned(event: &Event) -> Option<&str> {
+    let gave_back = event.payload["result"]["inputs_returned"].as_array().is_some_and(|inputs| !inputs.is_empty());
+    event.run.as_deref().filter(|_| event.kind == EventKind::RunFailed && gave_back)
+}
+
+fn take_in(
+    database: &Database,
+    index: &Index,
+    audiences: &Audiences,
+    zone: &TimeZone,
+    stretch: &Stretch,
+) -> Result<(), DatabaseError> {
+    for said in &stretch.said {
+        if let Speaker::Person(who) = &said.speaker {
+            audiences.heard(who, &said.audience)?;
+        }
+    }
+    let passages: Vec<Passage> = stretch.said.iter().map(|said| passage(said, zone)).collect();
+    index.put(&passages)?;
+    if !stretch.returned.is_empty() {
+        for kind in [PassageKind::Said, PassageKind::Answered] {
+            index.remove(kind, &stretch.returned)?;
+        }
+    }
+    database.write("noting how far the journal was read", |transaction| {
+        let sql = "INSERT INTO followers (name, seq) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET seq = ?2";
+        transaction.execute(sql, (NAME, stretch.reached)).map(drop)
+    })
+}
+
+/// What is found of it later.
+fn passage(said: &Said, zone: &TimeZone) -> Passage {
+    let at = Timestamp::from_millisecond(said.at_ms).unwrap_or(Timestamp::UNIX_EPOCH);
+    // A session of the journal may go on for months: what belongs together was said on one day.
+    let day = at.to_zoned(zone.clone()).date();
+    Passage {
+        kind: if said.speaker == Speaker::Agent { PassageKind::Answered } else { PassageKind::Said },
+        origin: said.seq.to_string(),
+        part: 0,
+        conversation: said.conversation.clone(),
+        session: format!("{}/{day}", said.session),
+        position: said.seq,
+        speaker: said.name().unwrap_or_default(),
+        audience: said.audience.clone(),
+        at_ms: said.at_ms,
+        text: said.text.clone(),
+    }
+}

@@ -1,0 +1,128 @@
+//! The tables of the graph.
+//!
+//! Everything that says something has an audience of its own: a name is a row for each audience that heard it, and so is
+//! a relation. What a reader sees is then never a matter of what others were told.
+
+/// The scripts, version 1 first.
+pub(super) const MIGRATIONS: &[&str] = &["
+CREATE TABLE graph_meta (
+    key TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE graph_audiences (
+    id INTEGER PRIMARY KEY,
+    text TEXT NOT NULL UNIQUE
+) STRICT;
+CREATE TABLE entities (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    merged_into INTEGER REFERENCES entities (id) ON DELETE SET NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX entities_merged ON entities (merged_into) WHERE merged_into IS NOT NULL;
+-- What an entity is called, by whom it was heard. `preferred` is chosen by hand.
+CREATE TABLE names (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    entity INTEGER NOT NULL REFERENCES entities (id) ON DELETE CASCADE,
+    text TEXT NOT NULL,
+    folded TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    audience INTEGER NOT NULL REFERENCES graph_audiences (id),
+    mentions INTEGER NOT NULL DEFAULT 0,
+    preferred INTEGER NOT NULL DEFAULT 0,
+    created_at INTEGER NOT NULL,
+    UNIQUE (entity, folded, audience)
+) STRICT;
+CREATE INDEX names_folded ON names (folded);
+CREATE INDEX names_mentions ON names (audience, mentions);
+CREATE TABLE name_terms (
+    term TEXT NOT NULL,
+    name INTEGER NOT NULL,
+    PRIMARY KEY (term, name)
+) STRICT, WITHOUT ROWID;
+-- `account` is `namespace:user`.
+CREATE TABLE entity_accounts (
+    account TEXT NOT NULL,
+    audience INTEGER NOT NULL REFERENCES graph_audiences (id),
+    entity INTEGER NOT NULL REFERENCES entities (id) ON DELETE CASCADE,
+    PRIMARY KEY (account, audience)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX entity_accounts_entity ON entity_accounts (entity);
+-- The object is an entity or a literal. A row is a stretch of time in which it held: one that is told again after it was
+-- closed is a row of its own.
+CREATE TABLE relations (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    subject INTEGER NOT NULL REFERENCES entities (id),
+    predicate TEXT NOT NULL,
+    object INTEGER REFERENCES entities (id),
+    literal TEXT,
+    object_key TEXT NOT NULL,
+    kinds TEXT NOT NULL,
+    audience INTEGER NOT NULL REFERENCES graph_audiences (id),
+    confidence REAL NOT NULL,
+    mentions INTEGER NOT NULL,
+    valid_from INTEGER,
+    valid_to INTEGER,
+    learnt_at INTEGER NOT NULL,
+    last_at INTEGER NOT NULL,
+    retracted_at INTEGER,
+    judged INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX relations_key ON relations (subject, predicate, object_key, audience);
+CREATE INDEX relations_subject ON relations (subject, last_at, audience);
+CREATE INDEX relations_object ON relations (object, last_at, audience) WHERE object IS NOT NULL;
+CREATE TABLE literal_terms (
+    term TEXT NOT NULL,
+    relation INTEGER NOT NULL,
+    PRIMARY KEY (term, relation)
+) STRICT, WITHOUT ROWID;
+-- Where a relation was said. `text` is empty once it was to be forgotten while a relation that does not was drawn from it.
+CREATE TABLE sentences (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    text TEXT NOT NULL,
+    hash BLOB NOT NULL,
+    origin TEXT NOT NULL,
+    speaker TEXT,
+    audience INTEGER NOT NULL REFERENCES graph_audiences (id),
+    at INTEGER NOT NULL,
+    UNIQUE (origin, hash, audience)
+) STRICT;
+CREATE TABLE evidence (
+    relation INTEGER NOT NULL REFERENCES relations (id) ON DELETE CASCADE,
+    sentence INTEGER NOT NULL REFERENCES sentences (id) ON DELETE CASCADE,
+    PRIMARY KEY (relation, sentence)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX evidence_sentence ON evidence (sentence);
+-- `relation` no longer holds for whoever may see `by_relation`. An undone pair stays, so that it is not closed again.
+CREATE TABLE closings (
+    relation INTEGER NOT NULL REFERENCES relations (id) ON DELETE CASCADE,
+    by_relation INTEGER NOT NULL REFERENCES relations (id) ON DELETE CASCADE,
+    change INTEGER NOT NULL,
+    undone INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (relation, by_relation)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX closings_by ON closings (by_relation);
+CREATE INDEX closings_change ON closings (change);
+-- What can be undone. The steps hold ids alone, no text that would outlive what it names.
+CREATE TABLE graph_changes (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    kind TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    actor TEXT,
+    audience INTEGER NOT NULL REFERENCES graph_audiences (id),
+    undone_at INTEGER
+) STRICT;
+CREATE TABLE graph_steps (
+    change INTEGER NOT NULL REFERENCES graph_changes (id) ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    what TEXT NOT NULL,
+    row INTEGER NOT NULL,
+    before INTEGER,
+    PRIMARY KEY (change, position)
+) STRICT, WITHOUT ROWID;
+-- Hashes of what was deleted, keyed with this file's salt, and when: evidence that is not newer is refused.
+CREATE TABLE graph_tombstones (
+    hash BLOB PRIMARY KEY,
+    at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+"];

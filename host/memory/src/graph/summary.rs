@@ -1,0 +1,158 @@
+//! What the graph knows of, in a few lines for the prompt: names, kinds and counts, no facts.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use homeagent_types::Viewer;
+use rusqlite::{Row, params};
+use serde::Serialize;
+
+use super::error::Stop;
+use super::model::EntityKind;
+use super::seen::Seen;
+use super::show::Showing;
+use super::{Graph, GraphError};
+
+/// Names that are listed.
+const NAMES: usize = 40;
+
+/// Rows of names that are looked at in each audience, the most spoken of first.
+const LOOKED_AT: u32 = 120;
+
+/// The longest text, in characters.
+const LONGEST: usize = 1200;
+
+/// Readers whose summaries are kept.
+const KEPT: usize = 64;
+
+/// What a reader may know that the graph knows of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Summary {
+    /// How many entities of each kind.
+    pub kinds: Vec<(EntityKind, i64)>,
+    /// How many relations that were not taken back.
+    pub relations: i64,
+    /// The most spoken of: name, kind and mentions.
+    pub names: Vec<(String, EntityKind, i64)>,
+}
+
+impl Summary {
+    /// Lines for a prompt, at most some hundred words; empty where nothing is known.
+    #[must_use]
+    pub fn text(&self) -> String {
+        if self.kinds.is_empty() {
+            return String::new();
+        }
+        let counts: Vec<String> = self.kinds.iter().map(|(kind, count)| format!("{count} {}", kind.as_str())).collect();
+        let mut text = format!("{} relations over: {}.", self.relations, counts.join(", "));
+        let mut length = text.chars().count();
+        for (at, (name, kind, _)) in self.names.iter().enumerate() {
+            let entry = format!("{}{name} ({})", if at == 0 { "\nMost spoken of: " } else { ", " }, kind.as_str());
+            length += entry.chars().count();
+            if length > LONGEST {
+                break;
+            }
+            text.push_str(&entry);
+        }
+        let _ = writeln!(text);
+        text
+    }
+}
+
+/// Summaries by reader, each with the generation it was made of.
+pub(super) type Kept = Mutex<HashMap<Seen, (u64, Arc<Summary>)>>;
+
+impl Graph {
+    /// What the viewer may know that the graph knows of. Kept until something changes.
+    ///
+    /// # Errors
+    ///
+    /// What the database answers.
+    pub fn index_summary(&self, viewer: &Viewer) -> Result<Arc<Summary>, GraphError> {
+        let seen = self.seen(viewer);
+        let generation = self.shared.generation.load(Ordering::Acquire);
+        let lock = || self.shared.summaries.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((made, summary)) = lock().get(&seen)
+            && *made == generation
+        {
+            return Ok(summary.clone());
+        }
+        let summary = Arc::new(self.show("counting what is known", viewer, |showing| showing.summary())?);
+        let mut kept = lock();
+        if kept.len() >= KEPT {
+            kept.clear();
+        }
+        kept.insert(seen, (generation, summary.clone()));
+        Ok(summary)
+    }
+}
+
+impl Showing<'_> {
+    fn summary(&mut self) -> Result<Summary, Stop> {
+        let condition = self.seen.condition("audience");
+        let sql = format!("SELECT count(*) FROM relations WHERE retracted_at IS NULL AND {condition}");
+        let relations = self.connection.prepare_cached(&sql)?.query_row([], |row| row.get(0))?;
+        Ok(Summary { kinds: self.kinds()?, relations, names: self.most_spoken_of()? })
+    }
+
+    fn kinds(&self) -> Result<Vec<(EntityKind, i64)>, Stop> {
+        let condition = self.seen.condition("audience");
+        let one = format!("SELECT min(kind) FROM names WHERE entity = ?1 AND {condition}");
+        let all = format!(
+            "SELECT kind, count(*) FROM (SELECT entity, min(kind) AS kind FROM names WHERE {condition} GROUP BY entity)
+             GROUP BY kind"
+        );
+        let mut counts: HashMap<EntityKind, i64> = HashMap::new();
+        let mut statement = self.connection.prepare_cached(&all)?;
+        for row in statement.query_map([], |row| Ok((EntityKind::parse(row.get_ref(0)?.as_str()?), row.get(1)?)))? {
+            let (kind, count): (EntityKind, i64) = row?;
+            *counts.entry(kind).or_default() += count;
+        }
+        // Merges are few: what they make one is taken off afterwards, rather than looked up for each name.
+        let mut statement = self.connection.prepare_cached(&one)?;
+        for cluster in self.merged.clusters() {
+            let mut kinds = Vec::new();
+            for entity in cluster {
+                let kind: Option<String> = statement.query_row([entity], |row| row.get(0))?;
+                kinds.extend(kind.map(|kind| EntityKind::parse(&kind)));
+            }
+            for kind in kinds.into_iter().skip(1) {
+                *counts.entry(kind).or_default() -= 1;
+            }
+        }
+        let mut counts: Vec<(EntityKind, i64)> = counts.into_iter().filter(|(_, count)| *count > 0).collect();
+        counts.sort_by_key(|(kind, count)| (-count, *kind));
+        Ok(counts)
+    }
+
+    fn most_spoken_of(&mut self) -> Result<Vec<(String, EntityKind, i64)>, Stop> {
+        let audiences: Vec<i64> = match self.seen {
+            Seen::Only(ids) => ids.clone(),
+            Seen::All => {
+                let mut statement = self.connection.prepare_cached("SELECT id FROM graph_audiences")?;
+                statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?
+            }
+        };
+        let sql = "SELECT entity, mentions, id FROM names WHERE audience = ?1 ORDER BY mentions DESC, id LIMIT ?2";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        // How often, and the first name by which it was heard: an entity's own number may be older than that.
+        let mut heard: HashMap<i64, (i64, i64)> = HashMap::new();
+        for audience in audiences {
+            let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+            for row in statement.query_map(params![audience, LOOKED_AT], read)? {
+                let (entity, count, name): (i64, i64, i64) = row?;
+                let known = heard.entry(self.merged.root(entity)).or_insert((0, name));
+                *known = (known.0 + count, known.1.min(name));
+            }
+        }
+        let mut ranked: Vec<(i64, (i64, i64))> = heard.into_iter().collect();
+        ranked.sort_by_key(|(_, (count, name))| (-count, *name));
+        let mut names = Vec::new();
+        for (entity, (count, _)) in ranked.into_iter().take(NAMES) {
+            names.extend(self.entity(entity)?.map(|entity| (entity.name, entity.kind, count)));
+        }
+        Ok(names)
+    }
+}

@@ -1,0 +1,250 @@
+//! All parts of the memory, opened together, and what the agent sees of them.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Weak};
+
+use homeagent_journal::Journal;
+use homeagent_language::embed::CurrentEmbedder;
+use homeagent_settings::{Bindings, Database, DatabaseError, Settings};
+use homeagent_types::memory::Advice;
+use homeagent_types::ports::{Adviser, Toolbox};
+use homeagent_types::{CallError, Viewer, now};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::Audiences;
+use crate::context::{self, RelevanceContext};
+use crate::documents::{DocumentTools, Documents};
+use crate::follower::{Follower, Following};
+use crate::graph::{Graph, GraphError};
+use crate::index::{Index, PassageKind};
+use crate::nearness::Nearness;
+use crate::own_model::OwnModel;
+use crate::recall::{Ask, Hit, Recall, RecallError};
+use crate::vectors::{Progress, Vectoriser, Vectors};
+use crate::zone::zone;
+
+/// The memory's file in the home folder.
+const FILE: &str = "memory.db";
+
+/// What the memory is made of.
+pub struct Parts {
+    /// The data folder.
+    pub home: PathBuf,
+    /// The record of everything.
+    pub journal: Journal,
+    /// The settings; it reads `core.memory.*`.
+    pub settings: Settings,
+    /// Who has which role.
+    pub bindings: Bindings,
+    /// What makes vectors.
+    pub embedder: CurrentEmbedder,
+}
+
+/// Why the memory could not be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// What the database answered.
+    #[error("the memory can't be opened: {0}")]
+    Database(#[from] DatabaseError),
+    /// What the contexts and documents answered.
+    #[error("the memory can't be opened: {0}")]
+    Context(#[from] context::OpenError),
+    /// What the graph answered.
+    #[error("the memory can't be opened: {0}")]
+    Graph(#[from] GraphError),
+}
+
+/// The memory.
+pub struct Memory {
+    journal: Journal,
+    settings: Settings,
+    embedder: CurrentEmbedder,
+    audiences: Audiences,
+    index: Index,
+    recall: Recall,
+    graph: Graph,
+    context: RelevanceContext,
+    nearness: Nearness,
+    own_model: OwnModel,
+    following: watch::Receiver<Following>,
+    progress: watch::Receiver<Progress>,
+    stop: CancellationToken,
+    tasks: TaskTracker,
+}
+
+/// How the memory is.
+#[derive(Clone, Debug)]
+pub struct MemoryStatus {
+    /// How far the journal was read.
+    pub following: Following,
+    /// How many passages can be found.
+    pub passages: u64,
+    /// The model that makes vectors; none while words alone decide.
+    pub model: Option<String>,
+    /// How far it is with the passages.
+    pub vectors: Progress,
+}
+
+impl Memory {
+    /// Opens all parts and begins to read what the journal has more. Blocks; to be called inside a runtime.
+    ///
+    /// # Errors
+    ///
+    /// What the database and the file system answer.
+    pub fn open(parts: Parts) -> Result<Arc<Self>, OpenError> {
+        let Parts { home, journal, settings, bindings, embedder } = parts;
+        let database = Database::open(home.join(FILE))?;
+        let audiences = Audiences::open(&database, bindings)?;
+        let vectors = Vectors::open(&database)?;
+        let index = Index::open(&database, &vectors)?;
+        let vectoriser = Vectoriser::new(Arc::new(index.clone()), vectors, embedder.clone());
+        let recall = Recall::new(index.clone(), embedder.clone());
+        let follower = Follower::open(&database, journal.clone(), settings.clone(), index.clone(), audiences.clone())?;
+        let own_model = OwnModel::open(&database, settings.clone())?;
+        let graph = Graph::open(&database, audiences.clone())?;
+        let documents = Documents::open(&home, &database)?;
+        let context = RelevanceContext::open(context::Parts {
+            home,
+            journal: journal.clone(),
+            settings: settings.clone(),
+            database,
+            documents: documents.clone(),
+            embedder: embedder.clone(),
+        })?;
+        let memory = Self {
+            following: follower.state(),
+            progress: vectoriser.progress(),
+            nearness: Nearness::new(embedder.clone()),
+            own_model,
+            stop: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+            journal,
+            settings,
+            embedder,
+            audiences,
+            index,
+            recall,
+            graph,
+            context,
+        };
+        memory.tasks.spawn(follower.run(memory.stop.clone()));
+        memory.tasks.spawn(vectoriser.run(memory.stop.clone()));
+        memory.tasks.spawn_blocking(move || {
+            if let Err(error) = documents.look_through() {
+                tracing::warn!(%error, "the folder of documents can't be looked through");
+            }
+        });
+        Ok(Arc::new(memory))
+    }
+
+    pub(crate) fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
+    /// Who may see what.
+    #[must_use]
+    pub fn audiences(&self) -> &Audiences {
+        &self.audiences
+    }
+
+    /// The one way to find what was said and written.
+    #[must_use]
+    pub fn recall(&self) -> &Recall {
+        &self.recall
+    }
+
+    /// What stands before the model in each conversation, and the documents that left it.
+    #[must_use]
+    pub fn context(&self) -> &RelevanceContext {
+        &self.context
+    }
+
+    /// Who and what was spoken of.
+    #[must_use]
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// What its parts offer the agent's models.
+    #[must_use]
+    pub fn toolboxes(&self) -> Vec<Arc<dyn Toolbox>> {
+        let (context, audiences, embedder) = (self.context.clone(), self.audiences.clone(), self.embedder.clone());
+        vec![Arc::new(DocumentTools::new(context, audiences, embedder))]
+    }
+
+    /// From now on, models are asked by this one, for as long as it lives.
+    pub fn set_adviser(&self, adviser: Weak<dyn Adviser>) {
+        self.own_model.set_adviser(adviser);
+    }
+
+    /// Asks a model about what the memory keeps, behind all people; none when the day's budget is used up.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Adviser::advise`]; [`CallError::NotLive`] while nobody asks models.
+    pub async fn advise(&self, advice: Advice) -> Result<Option<String>, CallError> {
+        self.own_model.ask(advice).await
+    }
+
+    pub(crate) async fn near(&self, query: &str, texts: Arc<[String]>) -> Vec<f32> {
+        self.nearness.of(query, texts).await
+    }
+
+    /// How it is.
+    ///
+    /// # Errors
+    ///
+    /// What the database answers.
+    pub async fn status(&self) -> Result<MemoryStatus, RecallError> {
+        let model = self.embedder.borrow().as_ref().map(|embedder| embedder.identity().name.clone());
+        let index = self.index.clone();
+        let passages = tokio::task::spawn_blocking(move || index.count()).await??;
+        let (following, vectors) = (self.following.borrow().clone(), self.progress.borrow().clone());
+        Ok(MemoryStatus { following, passages, model, vectors })
+    }
+
+    /// Returns once all that the journal has at this moment can be found.
+    pub async fn caught_up(&self) {
+        let tip = *self.journal.tip().borrow();
+        let mut following = self.following.clone();
+        // An error only says that nobody follows any more.
+        let _ = following.wait_for(|following| following.reached >= tip).await;
+    }
+
+    /// Finds passages, best first. `speaker` is who asks, as people call them.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Recall::recall`].
+    pub async fn find(
+        &self,
+        text: &str,
+        viewer: Viewer,
+        limit: usize,
+        kinds: Vec<PassageKind>,
+        speaker: Option<String>,
+    ) -> Result<Vec<Hit>, RecallError> {
+        let ask = Ask {
+            text: text.to_owned(),
+            viewer,
+            now_ms: i64::try_from(now()).unwrap_or(i64::MAX),
+            time_zone: zone(&self.settings),
+            limit,
+            conversation: None,
+            speaker,
+            kinds,
+        };
+        self.recall.recall(&ask).await
+    }
+
+    /// Stops its work in order: what is begun is finished.
+    pub async fn close(&self) {
+        self.stop.cancel();
+        self.tasks.close();
+        self.tasks.wait().await;
+        self.context.flush().await;
+    }
+}

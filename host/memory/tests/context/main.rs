@@ -1,0 +1,7 @@
+//! Contexts and documents as the agent and its tools use them, over a real journal.
+
+mod home;
+mod life;
+mod search;
+mod sequences;
+mod tools;

@@ -1,0 +1,149 @@
+//! The memory, as whoever looks after it sees it.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// What somebody looks for in the memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryQuery {
+    /// A question, or any text that what is looked for is about.
+    pub text: String,
+    /// How many are wanted at most.
+    pub limit: usize,
+    /// Also what others told in private; else what the owner may be told.
+    pub everything: bool,
+}
+
+/// Something that was said or written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct MemoryPassage {
+    /// What it is and where it stands: `said/7` is the event 7 of the journal.
+    pub id: String,
+    /// `said`, `answered`, `document` or `sentence`.
+    pub kind: String,
+    /// Where it was said.
+    pub conversation: String,
+    /// Before whom.
+    pub audience: String,
+    /// Who said it; empty: nobody, or the agent.
+    pub speaker: String,
+    /// When, in milliseconds since 1970.
+    pub at_ms: i64,
+    /// The words.
+    pub text: String,
+}
+
+/// A passage that was found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct MemoryHit {
+    /// The passage.
+    #[serde(flatten)]
+    pub passage: MemoryPassage,
+    /// How well it answers, in comparison with the others of the same answer.
+    pub score: f32,
+    /// What the score is made of, each part as weighted; those that gave nothing are left out.
+    pub parts: Vec<MemoryScore>,
+}
+
+/// A part of a score.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct MemoryScore {
+    /// `keyword`, `vector`, `neighbours`, `session`, `speaker`, `entity` or `time`.
+    pub name: String,
+    /// How much it gave.
+    pub score: f32,
+}
+
+/// A passage with what was said around it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct MemoryPlace {
+    /// What was said before, in the same conversation; oldest first.
+    pub before: Vec<MemoryPassage>,
+    /// The passage.
+    pub passage: MemoryPassage,
+    /// What was said after it.
+    pub after: Vec<MemoryPassage>,
+}
+
+/// What of the memory a turn's model was shown.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct MemoryOfRun {
+    /// The turn.
+    pub run: String,
+    /// The passages that were shown, in the order of time. One whose words were forgotten since has none.
+    pub passages: Vec<MemoryShown>,
+    /// Whether facts that are kept by hand were shown.
+    pub curated: bool,
+    /// Whether documents were summed up.
+    pub documents: bool,
+    /// Whether the names that the graph knows were shown.
+    pub index: bool,
+    /// How long all of it was, in characters.
+    pub characters: u64,
+    /// How long looking for it took, in milliseconds.
+    pub took_ms: u64,
+    /// What was left out, and why: a word each, such as `too-slow`.
+    pub left_out: Vec<String>,
+    /// What stayed in the conversation's window and what left it, where something was chosen.
+    #[schema(value_type = Option<Object>)]
+    pub window: Option<serde_json::Value>,
+    /// Which tools were shown where there were too many, and why; nothing where all were.
+    #[schema(value_type = Option<Object>)]
+    pub tools: Option<serde_json::Value>,
+}
+
+/// A passage that was shown to a model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct MemoryShown {
+    /// What it is and where it stands.
+    pub id: String,
+    /// When it was said, in milliseconds since 1970.
+    pub at_ms: i64,
+    /// Who said it; nothing: the agent.
+    pub speaker: Option<String>,
+    /// Whether others than the reader may have written it.
+    pub foreign: bool,
+    /// How well it fitted, in comparison with the others.
+    pub score: f32,
+    /// The words.
+    pub text: String,
+}
+
+/// How the memory is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct MemoryState {
+    /// Up to which event the journal was read.
+    pub reached: i64,
+    /// The last event there is.
+    pub tip: i64,
+    /// How many passages can be found.
+    pub passages: u64,
+    /// The model that makes vectors; nothing while words alone decide.
+    pub model: Option<String>,
+    /// How many passages got a vector of it since the start.
+    pub embedded: u64,
+    /// Whether all have one.
+    pub complete: bool,
+    /// What went wrong last, if it did not go well since.
+    pub problems: Vec<String>,
+}
+
+/// Something that the memory asks a model about what it keeps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Advice {
+    /// What the model is to do, and in which form it answers.
+    pub rules: String,
+    /// What it is about.
+    pub text: String,
+    /// How long the answer may be, in tokens.
+    pub most_tokens: u32,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Advised {
+    /// The answer.
+    pub text: String,
+    /// How many tokens it took, question and answer.
+    pub tokens: u64,
+}

@@ -1,0 +1,141 @@
+//! What the agent remembers.
+
+use std::fmt::Write as _;
+
+use homeagent_types::memory::{MemoryHit, MemoryOfRun, MemoryPassage, MemoryPlace, MemoryState};
+use jiff::tz::TimeZone;
+use serde_json::Value;
+
+use super::moment;
+use crate::client::read;
+use crate::failure::Failure;
+use crate::plain::plain_line;
+use crate::table::{Table, cut};
+
+/// How much of what was said a list shows, in columns.
+const WORDS: usize = 100;
+
+/// How a time is shown.
+const AT: &str = "%Y-%m-%d %H:%M";
+
+/// How much there is, and how far it is.
+pub(crate) fn state(answer: &str) -> Result<String, Failure> {
+    let state: MemoryState = read(answer)?;
+    let mut text = format!("{} passages can be found\n", state.passages);
+    let behind = state.tip.saturating_sub(state.reached);
+    if behind > 0 {
+        let _ = writeln!(text, "the journal is read up to {} of {}", state.reached, state.tip);
+    }
+    match (&state.model, state.complete) {
+        (None, _) => text.push_str("by their words alone: no model makes vectors\n"),
+        (Some(model), true) => {
+            let _ = writeln!(text, "by words and by meaning ({})", plain_line(model));
+        }
+        (Some(model), false) => {
+            let (model, embedded) = (plain_line(model), state.embedded);
+            let _ =
+                writeln!(text, "by words, and by meaning as vectors are made ({model}; {embedded} since the start)");
+        }
+    }
+    for problem in &state.problems {
+        let _ = writeln!(text, "not well: {}", plain_line(problem));
+    }
+    Ok(text)
+}
+
+/// What was found, best first.
+pub(crate) fn found(answer: &str, zone: &TimeZone) -> Result<String, Failure> {
+    let hits: Vec<MemoryHit> = read(answer)?;
+    let mut table = Table::new(&["ID", "WHEN", "WHERE", "WHO", "SCORE", "WHAT"]);
+    for MemoryHit { passage, score, .. } in &hits {
+        let (at, who) = (moment(passage.at_ms, zone, AT), who(passage));
+        let score = format!("{score:.2}");
+        table.row(&[&passage.id, &at, &passage.conversation, who, &score, &cut(&passage.text, WORDS)]);
+    }
+    Ok(table.or("nothing found"))
+}
+
+/// A passage, and what was said around it.
+pub(crate) fn place(answer: &str, zone: &TimeZone) -> Result<String, Failure> {
+    let MemoryPlace { before, passage, after } = read(answer)?;
+    let mut text = format!(
+        "{} in {}, for {}\n",
+        plain_line(&passage.id),
+        plain_line(&passage.conversation),
+        plain_line(&passage.audience)
+    );
+    let mut say = |mark: &str, passage: &MemoryPassage| {
+        let (at, who) = (moment(passage.at_ms, zone, AT), plain_line(who(passage)));
+        let _ = writeln!(text, "{mark} {at}  {who}: {}", plain_line(&passage.text));
+    };
+    before.iter().for_each(|passage| say(" ", passage));
+    say(">", &passage);
+    after.iter().for_each(|passage| say(" ", passage));
+    Ok(text)
+}
+
+/// What a turn's model was shown.
+pub(crate) fn explained(answer: &str, zone: &TimeZone) -> Result<String, Failure> {
+    let run: MemoryOfRun = read(answer)?;
+    let mut table = Table::new(&["ID", "WHEN", "WHO", "SCORE", "WHAT"]);
+    for shown in &run.passages {
+        let (at, score) = (moment(shown.at_ms, zone, AT), format!("{:.2}", shown.score));
+        let who = shown.speaker.as_deref().unwrap_or("the agent");
+        let whose = if shown.foreign { format!("{who} (others' words)") } else { who.to_owned() };
+        let words = if shown.text.is_empty() { "(not for you, or forgotten)" } else { &shown.text };
+        table.row(&[&shown.id, &at, &whose, &score, &cut(words, WORDS)]);
+    }
+    let mut text = table.or("no passage was recalled");
+    let parts = [("kept facts", run.curated), ("documents", run.documents), ("names of the graph", run.index)];
+    let parts: Vec<&str> = parts.into_iter().filter(|(_, shown)| *shown).map(|(name, _)| name).collect();
+    if !parts.is_empty() {
+        let _ = writeln!(text, "also shown: {}", parts.join(", "));
+    }
+    let _ = writeln!(text, "{} characters, found in {} ms", run.characters, run.took_ms);
+    if !run.left_out.is_empty() {
+        let _ = writeln!(text, "left out: {}", plain_line(&run.left_out.join(", ")));
+    }
+    if let Some(window) = &run.window {
+        text.push_str(&window_of(window));
+    }
+    if let Some(tools) = &run.tools {
+        let _ = writeln!(text, "of {} tools these were shown:", tools["of"]);
+        for why in ["always", "named", "called", "nearest"] {
+            let names: Vec<&str> =
+                tools[why].as_array().into_iter().flatten().filter_map(|name| name.as_str()).collect();
+            if !names.is_empty() {
+                let _ = writeln!(text, "  {why}: {}", plain_line(&names.join(", ")));
+            }
+        }
+    }
+    Ok(text)
+}
+
+/// What became of the conversation's window, a line for each choice that was made.
+fn window_of(window: &Value) -> String {
+    let mut text = String::new();
+    for choice in window["choices"].as_array().into_iter().flatten() {
+        let verdicts: Vec<&str> = choice["exchanges"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|exchange| exchange["verdict"].as_str())
+            .collect();
+        let left = verdicts.iter().filter(|verdict| !matches!(**verdict, "current" | "recent" | "relevant")).count();
+        let stayed = match verdicts.len() - left {
+            0 => "all of it stayed".to_owned(),
+            stayed => format!("{stayed} exchanges stayed, {left} left it for the documents"),
+        };
+        let why = plain_line(choice["occasion"].as_str().unwrap_or_default());
+        let _ = writeln!(
+            text,
+            "window ({why}): {} of at most {} events; {stayed}",
+            choice["events"], choice["most_events"]
+        );
+    }
+    text
+}
+
+fn who(passage: &MemoryPassage) -> &str {
+    if passage.speaker.is_empty() { "the agent" } else { &passage.speaker }
+}
