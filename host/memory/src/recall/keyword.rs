@@ -38,7 +38,7 @@ pub(super) fn by_words(
         let seen = list.iter().filter_map(|held| columns.entry(held.slot()).map(|entry| (*held, entry)));
         let seen: Vec<_> = seen.filter(|(_, entry)| filter.allows(entry)).collect();
         let rarity = rarity(visible, seen.len() as f32);
-        let mut in_sessions: HashMap<u32, u32> = HashMap::new();
+        let mut in_sessions = Tally::default();
         for (held, entry) in seen {
             let (slot, count) = (held.slot(), held.count());
             let Some(score) = scores.get_mut(slot as usize) else { continue };
@@ -47,8 +47,9 @@ pub(super) fn by_words(
             }
             let length = 1.0 - weights.length + weights.length * f32::from(entry.length) / mean;
             *score += rarity * count * (weights.saturation + 1.0) / (count + weights.saturation * length);
-            *in_sessions.entry(entry.session).or_default() += 1;
+            in_sessions.count(entry.session);
         }
+        let in_sessions = in_sessions.finish();
         let rarity = self::rarity(sessions as f32, in_sessions.len() as f32);
         for (session, count) in in_sessions {
             let length = columns.session_length(session) as f32 / session_mean.max(1.0);
@@ -66,6 +67,33 @@ pub(super) fn by_words(
     let best = by_session.values().copied().fold(f32::MIN_POSITIVE, f32::max);
     by_session.values_mut().for_each(|score| *score /= best);
     Ok(ByWords { passages, sessions: by_session })
+}
+
+/// Counts passages by session. Those of a session mostly follow each other, and are looked up once.
+#[derive(Default)]
+struct Tally {
+    counts: HashMap<u32, u32>,
+    current: Option<(u32, u32)>,
+}
+
+impl Tally {
+    fn count(&mut self, session: u32) {
+        match &mut self.current {
+            Some((current, count)) if *current == session => *count += 1,
+            current => {
+                if let Some((before, count)) = current.replace((session, 1)) {
+                    *self.counts.entry(before).or_default() += count;
+                }
+            }
+        }
+    }
+
+    fn finish(mut self) -> HashMap<u32, u32> {
+        if let Some((last, count)) = self.current {
+            *self.counts.entry(last).or_default() += count;
+        }
+        self.counts
+    }
 }
 
 /// The inverse document frequency, as in BM25, never negative.

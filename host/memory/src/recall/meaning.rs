@@ -15,6 +15,10 @@ pub(super) fn by_meaning(
     filter: &Filter,
     limit: usize,
 ) -> Result<Vec<(Slot, f32)>, DatabaseError> {
+    // The vectoriser reads them; an answer that waits for a million vectors would come too late.
+    if !vectors.is_loaded(Kind::Passage, &question.model) {
+        return Ok(Vec::new());
+    }
     let seen =
         |id: i64| columns.slot(id).and_then(|slot| columns.entry(slot)).is_some_and(|entry| filter.allows(entry));
     let found = vectors.nearest(Kind::Passage, &question.vector, &question.model, limit, &seen)?;

@@ -206,6 +206,11 @@ impl Vectors {
         Ok(())
     }
 
+    /// Whether the vectors of a model are in memory, so that [`Self::nearest`] need not read them first.
+    pub(crate) fn is_loaded(&self, kind: Kind, model: &ModelIdentity) -> bool {
+        self.packed().get(&kind).is_some_and(|cache| cache.identity == model.to_string())
+    }
+
     /// Takes vectors whose rows are gone out of memory.
     pub(crate) fn drop_from_cache(&self, kind: Kind, ids: &[i64]) {
         if ids.is_empty() {

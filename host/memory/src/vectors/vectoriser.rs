@@ -130,6 +130,9 @@ impl Vectoriser {
     /// Embeds what comes after `last`, until nothing is left or the model changes.
     async fn catch_up(&self, embedder: &Arc<dyn Embedder>, last: &mut i64) -> Result<(), VectoriseError> {
         let kind = self.source.kind();
+        // Recall never waits for this: until then it goes by words.
+        let (vectors, model) = (self.vectors.clone(), embedder.identity().clone());
+        tokio::task::spawn_blocking(move || vectors.load(kind, &model)).await??;
         while !self.embedder.has_changed().unwrap_or(true) {
             let (source, vectors, model, after) =
                 (Arc::clone(&self.source), self.vectors.clone(), embedder.identity().clone(), *last);

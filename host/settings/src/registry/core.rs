@@ -23,8 +23,8 @@ pub fn core_declarations() -> Vec<Declaration> {
     all.extend(media());
     all.extend(knowledge());
     all.extend(recollection());
-    all.extend(models());
     all.extend(distillation());
+    all.extend(models());
     all.extend(surfaces());
     all.extend(context());
     all
