@@ -11,7 +11,6 @@ use homeagent_gateway::{Doors, Gateway};
 use homeagent_journal::{Journal, JournalError};
 use homeagent_providers::discovery::{Discovery, process_environment};
 use homeagent_settings::{BindingError, DatabaseError, SecretsError, SettingsError, SourceError};
-use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::keeper::{AgentError, Keeper};
@@ -125,10 +124,9 @@ impl Daemon {
         };
         // Before the agent takes up what the last stop left waiting: a port in use would cut that work off again.
         let doors = Doors::open(home, &listen).await?;
-        // Until there is a model, words alone decide.
-        let (_, embedder) = watch::channel(None);
-        let knowing = Knowing::open(home, &stores, embedder)?;
-        let keeper = Keeper::new(home.clone(), compiler, stores.clone(), knowing.clone());
+        let embedders = Arc::new(stores.embedders(home));
+        let knowing = Knowing::open(home, &stores, embedders.current())?;
+        let keeper = Keeper::new(home.clone(), compiler, stores.clone(), Arc::clone(&embedders), knowing.clone());
         keeper.start().await?;
         let looked_at = stores.clone();
         let (journal, secrets) = (stores.journal.clone(), stores.secrets.clone());
@@ -153,6 +151,7 @@ impl Daemon {
                 journal: stores.journal,
                 media: stores.media,
                 memory: Arc::clone(&knowing.memory) as _,
+                models: embedders,
                 keeper: Arc::new(keeper.clone()),
                 monitor: Arc::new(Monitor::new(&log, meters, secrets)),
             },

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use async_trait::async_trait;
 use homeagent_agent::{Agent, Phase};
 use homeagent_gateway::{Change, Live};
+use homeagent_models::LocalModels;
 use homeagent_network::Network;
 use homeagent_providers::cost::CostNotice;
 use homeagent_providers::{Policy, Providers};
@@ -54,6 +55,7 @@ struct Inner {
     compiler: Option<PathBuf>,
     stores: Stores,
     knowing: Knowing,
+    embedders: Arc<LocalModels>,
     state: Mutex<State>,
     /// Starts and stops happen one at a time; true once the daemon ends.
     changing: tokio::sync::Mutex<bool>,
@@ -77,11 +79,17 @@ struct Present {
 }
 
 impl Keeper {
-    pub(crate) fn new(home: PathBuf, compiler: Option<PathBuf>, stores: Stores, knowing: Knowing) -> Self {
+    pub(crate) fn new(
+        home: PathBuf,
+        compiler: Option<PathBuf>,
+        stores: Stores,
+        embedders: Arc<LocalModels>,
+        knowing: Knowing,
+    ) -> Self {
         let state = Mutex::new(State { phase: Phase::Stopped, present: None });
         let changing = tokio::sync::Mutex::new(false);
         let changes = broadcast::Sender::new(CHANGES_KEPT);
-        Self { inner: Arc::new(Inner { home, compiler, stores, knowing, state, changing, changes }) }
+        Self { inner: Arc::new(Inner { home, compiler, stores, embedders, knowing, state, changing, changes }) }
     }
 
     /// Starts the agent; nothing happens where it runs already.
@@ -187,6 +195,7 @@ impl Inner {
         let providers = Arc::new(providers.with_media(media.clone()).with_costs(costs));
         let models: Arc<dyn Models> = Arc::clone(&providers) as _;
         runtime.bind_models(Arc::downgrade(&models));
+        self.embedders.ask(Arc::downgrade(&models));
         // Plugins first, so that inputs the last stop left waiting find what answers them; what plugins submit before
         // there is an agent is answered with not-live.
         runtime.load_all().await;
@@ -322,9 +331,9 @@ mod tests {
     async fn a_start_that_panics_leaves_an_agent_that_is_stopped() {
         let home = tempfile::tempdir().expect("a folder");
         let stores = Stores::open(home.path()).expect("new stores");
-        let (_, embedder) = tokio::sync::watch::channel(None);
-        let knowing = Knowing::open(home.path(), &stores, embedder).expect("a new memory");
-        let keeper = Keeper::new(home.path().to_owned(), None, stores, knowing);
+        let embedders = Arc::new(stores.embedders(home.path()));
+        let knowing = Knowing::open(home.path(), &stores, embedders.current()).expect("a new memory");
+        let keeper = Keeper::new(home.path().to_owned(), None, stores, embedders, knowing);
         let starts = keeper.clone();
         let (tell, told) = tokio::sync::oneshot::channel();
         let start = tokio::spawn(async move {

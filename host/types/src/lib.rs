@@ -5,7 +5,8 @@
 
 mod base64_bytes;
 pub mod channel;
-pub mod error;
+pub mod embedding;
+mod error;
 pub mod fit;
 pub mod input;
 pub mod json;

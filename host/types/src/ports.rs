@@ -9,6 +9,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use utoipa::ToSchema;
 
+use crate::embedding::{EmbedderStatus, Embedders, EmbeddingTrial, InstalledModel};
 use crate::knowledge;
 use crate::lines::{SourceChoice, SourceOrder, VectorRequest, Vectors};
 use crate::memory::{Advice, Advised, MemoryHit, MemoryOfRun, MemoryPlace, MemoryQuery, MemoryState};
@@ -187,6 +188,23 @@ pub trait Models: Send + Sync {
     async fn choose(&self, _: SourceOrder) -> Result<SourceChoice, CallError> {
         Err(CallError::NotFound("there is no choice of sources".to_owned()))
     }
+}
+
+/// The models that make vectors on this machine. Implemented beside the embedders.
+#[async_trait]
+pub trait EmbeddingModels: Send + Sync {
+    /// What is used, what else is there, and what can be had.
+    async fn list(&self) -> Embedders;
+
+    /// Puts a model into the folder of models: one that lies elsewhere on this machine, by its absolute path, or one that
+    /// can be had, by its name. It is tried before it is there.
+    async fn install(&self, from: &str) -> Result<InstalledModel, CallError>;
+
+    /// Has vectors made by this one from now on; by the best there is without a name.
+    async fn choose(&self, name: Option<&str>) -> Result<EmbedderStatus, CallError>;
+
+    /// Makes vectors of a question and, where there is one, of what might answer it.
+    async fn try_texts(&self, question: String, answer: Option<String>) -> Result<EmbeddingTrial, CallError>;
 }
 
 /// Which kinds of media sources take in.
