@@ -73,7 +73,7 @@ const TABLE: &[(&str, Make)] = &[
         r"^(?P<fut>要|打算|准备|计划|会|将|将要)?(?:从(?P<from>.+?))?(?:全家)?(?:搬家|搬回|搬|移居|移民|迁居|迁)(?:到|去|来|至|往)?(?:了)?(?P<v>.+?)(?:住|居住|生活|定居|去|来)?$",
         moved,
     ),
-    (r"^(?:是)?(?:来自|从)(?P<v>.+?)(?P<came>来的)?$", origin),
+    (r"^(?:是)?(?:来自|从)?(?P<v>.+?)(?P<came>来的)?$", origin),
     (r"^(?:的)?(?:老家|家乡|故乡|祖籍|籍贯)(?:就)?(?:是在|是|在|:)?(?P<v>.+)$", hometown),
     (r"^是(?:地地道道的?|土生土长的?|一?个|地道的?)?(?P<v>.+?)人$", people_of),
     (r"^(?:的)?(?:手机号码?|手机|电话号码|电话|号码)(?:就)?(?:是|:)?(?P<v>[0-9+][0-9\- ]{4,20})$", phone),
@@ -121,7 +121,7 @@ const TABLE: &[(&str, Make)] = &[
     (r"^(?:会)?(?:抽烟|吸烟)$", smokes),
     (r"^戒(?:掉)?(?:了)?(?P<v>烟|酒|咖啡|奶茶)$", gave_up),
     (r"^(?:害怕|恐惧|怕)(?P<v>.+)$", fears),
-    (r"^(?:会|能)(?:说|讲)(?:一点儿?|一些|流利的?|一口)?(?P<v>.+)$", speaks),
+    (r"^(?:会|能)(?:(?:说|讲)(?:一点儿?|一些|流利的?|一口)?|一点儿?|一些|点)(?P<v>.+)$", speaks),
     (
         r"^会(?P<v>(?:弹|拉|吹|跳|骑|滑|下)(?:钢琴|吉他|古筝|琵琶|小提琴|大提琴|二胡|笛子|萨克斯|口琴|舞|街舞|芭蕾|马|自行车|摩托车|雪|冰|围棋|象棋|国际象棋)|游泳|编程|开车|做饭|书法|摄影|武术|木工|织毛衣)$",
         can,
@@ -317,8 +317,11 @@ fn moved(said: &Said<'_>, captures: &Captures<'_>) -> Vec<Draft> {
 }
 
 fn origin(said: &Said<'_>, captures: &Captures<'_>) -> Vec<Draft> {
-    let from = said.rest.starts_with("从") || said.rest.starts_with("是从");
-    if from && captures.name("came").is_none() {
+    let came = captures.name("came").is_some();
+    let plainly = captures.name("v").is_some_and(|place| is_plainly_a_place(place.as_str()));
+    let fits =
+        said.rest.contains("来自") || (came && (said.rest.contains('从') || (said.rest.starts_with('是') && plainly)));
+    if !fits {
         return Vec::new();
     }
     hometown(said, captures)
@@ -611,7 +614,7 @@ fn graduated(said: &Said<'_>, captures: &Captures<'_>) -> Vec<Draft> {
 
 fn studies(said: &Said<'_>, captures: &Captures<'_>) -> Vec<Draft> {
     let vague = |draft: &Draft| {
-        ["如何", "怎么", "怎样", "习", "着", "做", "新", "一门", "一项", "一种", "用"]
+        ["如何", "怎么", "怎样", "习", "校", "着", "做", "新", "一门", "一项", "一种", "用"]
             .iter()
             .any(|word| draft.value.starts_with(word))
             || draft.value.ends_with('时')

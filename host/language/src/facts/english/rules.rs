@@ -270,6 +270,12 @@ fn each(captures: &Captures<'_>, predicate: Predicate) -> Vec<Draft> {
 }
 
 fn name(said: &Said<'_>, captures: &Captures<'_>) -> Vec<Draft> {
+    let event = ["called", "mentioned", "changed", "taken"]
+        .iter()
+        .any(|event| said.rest.to_lowercase().trim_end_matches(|c: char| !c.is_alphanumeric()).ends_with(event));
+    if event {
+        return Vec::new();
+    }
     let about_speaker = said.rest.to_lowercase().starts_with("my ");
     let draft = part(captures, "v").and_then(english_name).map(|name| Draft::new(Predicate::Name, name));
     one(draft.filter(|_| about_speaker || *said.subject != Subject::Speaker))
@@ -610,6 +616,12 @@ fn only_child(_: &Said<'_>, _: &Captures<'_>) -> Vec<Draft> {
 fn marital(said: &Said<'_>, captures: &Captures<'_>) -> Vec<Draft> {
     let getting = said.rest.to_lowercase();
     let past = getting.starts_with("was ").then_some(When::Past);
+    if ["job", "work", "career"]
+        .iter()
+        .any(|work| getting.trim_end_matches(|c: char| !c.is_alphanumeric()).ends_with(work))
+    {
+        return Vec::new();
+    }
     one(part(captures, "v").map(|state| Draft::new(Predicate::MaritalStatus, state.to_lowercase()).when(past)))
 }
 
@@ -745,6 +757,12 @@ fn occupation(_: &Said<'_>, captures: &Captures<'_>) -> Vec<Draft> {
             "good",
             "boring",
             "killing",
+            "done",
+            "over",
+            "easy",
+            "safe",
+            "fine",
+            "secure",
             "going",
             "fun",
             "not",
@@ -787,6 +805,9 @@ fn employer_in(phrase: &str) -> Option<String> {
 fn trade(said: &Said<'_>, captures: &Captures<'_>) -> Vec<Draft> {
     let phrase = part(captures, "v").unwrap_or_default();
     let past = said.rest.to_lowercase().starts_with("was ").then_some(When::Past);
+    if phrase.to_lowercase().contains(" of my") {
+        return Vec::new();
+    }
     let Some(job) = trade_in(phrase) else { return Vec::new() };
     let student = job.to_lowercase().ends_with("student") || job.eq_ignore_ascii_case("undergraduate");
     let place = if student { Predicate::School } else { Predicate::Workplace };
