@@ -3,8 +3,10 @@
 //! names, *review* looks once more at what stands on little. Each does a bounded piece of work at a time and keeps how far
 //! it is in the database, so that being killed loses nothing, and what is done twice changes nothing.
 
+mod advising;
 mod archive;
 mod claims;
+mod cold;
 mod judge;
 mod merge;
 mod progress;
@@ -21,7 +23,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::graph::{Graph, GraphError};
 
+pub use advising::Advising;
 pub use archive::Archived;
+pub use cold::ColdNotes;
 pub use judge::{Judge, JudgeError, Question};
 pub use merge::Merged;
 pub use progress::Distilled;
@@ -147,6 +151,13 @@ impl Distiller {
         let Parts { database, journal, settings, graph, documents, judge } = parts;
         let progress = Progress::open(&database)?;
         Ok(Self { journal, settings, graph, documents, judge, parser: Arc::new(RuleParser), progress })
+    }
+
+    /// The same with somebody who judges.
+    #[must_use]
+    pub fn judged_by(mut self, judge: Arc<dyn Judge>) -> Self {
+        self.judge = Some(judge);
+        self
     }
 
     /// How far it is, and what came of it.
