@@ -25,6 +25,7 @@ pub(crate) struct Home {
     pub(crate) settings: Settings,
     pub(crate) bindings: Bindings,
     pub(crate) media: Store,
+    pub(crate) context: RelevanceContext,
     pub(crate) folder: TempDir,
 }
 
@@ -79,6 +80,7 @@ impl Home {
         let journal = Journal::open(&database).unwrap();
         let models = FakeModels::new();
         let media = store(&folder, &settings);
+        let context = RelevanceContext::of_home(folder.path(), &journal, &settings).expect("the contexts open");
         let parts = Parts {
             journal: journal.clone(),
             settings: settings.clone(),
@@ -86,7 +88,7 @@ impl Home {
             plugins: Arc::clone(&plugins) as Arc<dyn Plugins>,
             models: Arc::clone(&models) as Arc<dyn Models>,
             media: media.clone(),
-            context: RelevanceContext::of_home(folder.path(), &journal, &settings).expect("the contexts open"),
+            context: context.clone(),
             memory: memory(Rooms {
                 folder: folder.path(),
                 journal: &journal,
@@ -97,7 +99,7 @@ impl Home {
             home: folder.path().to_path_buf(),
         };
         let agent = Agent::start(parts).await.unwrap();
-        Self { agent, plugins, models, journal, settings, bindings, media, folder }
+        Self { agent, plugins, models, journal, settings, bindings, media, context, folder }
     }
 
     /// Says something on `cli` in the speaker's own conversation; returns the input's id.

@@ -8,6 +8,7 @@ mod caches;
 mod commands;
 mod consolidation;
 mod crashes;
+mod documents;
 mod errands;
 mod fake;
 mod home;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use homeagent_language::embed::ModelIdentity;
 use homeagent_settings::Database;
 use homeagent_types::Viewer;
 use homeagent_types::model::Message;
@@ -12,6 +13,7 @@ use crate::context::service::settle;
 use crate::context::window::Window;
 use crate::documents::Consumed;
 use crate::durable::faults;
+use crate::vectors::Vectors;
 
 const HERE: &str = "cli:me";
 const AUDIENCE: &str = "person:cli:me";
@@ -43,7 +45,8 @@ struct House {
 impl House {
     fn open(home: &Path) -> Self {
         let database = Database::open(home.join("memory.db")).expect("it opens");
-        let documents = Documents::open(home, &database).expect("they open");
+        let documents =
+            Documents::open(home, &database, &Vectors::open(&database).expect("they open")).expect("they open");
         let files = Files::new(home);
         for conversation in documents.unsettled().expect("read") {
             settle(&documents, &conversation, files.read(&conversation).as_ref(), true).expect("settled");
@@ -57,7 +60,7 @@ impl House {
             files: self.files.clone(),
             documents: self.documents.clone(),
             choices: Choices::open(&self.database).expect("they open"),
-            vector_of: Arc::new(|_| Some(StoredVector { model: "m".to_owned(), vector: vec![1.0] })),
+            vector_of: Arc::new(|_| Some(DocumentVector { model: model(), vector: vec![1.0, 0.0] })),
             desk: Arc::default(),
             failing: false,
         }
@@ -89,6 +92,19 @@ impl House {
             }
         }
         told
+    }
+}
+
+fn model() -> ModelIdentity {
+    ModelIdentity {
+        name: "m".to_owned(),
+        kind: "static".to_owned(),
+        digest: String::new(),
+        dimensions: 2,
+        pooling: String::new(),
+        query_prefix: String::new(),
+        passage_prefix: String::new(),
+        normalised: true,
     }
 }
 

@@ -3,11 +3,12 @@
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use homeagent_language::embed::ModelIdentity;
 use lru::LruCache;
 use sha2::{Digest as _, Sha256};
 
 use super::relevance::Features;
-use crate::documents::{Document, StoredVector};
+use crate::documents::{Document, DocumentVector, StoredVector};
 
 /// How many texts it is kept of.
 const MOST: NonZeroUsize = NonZeroUsize::new(2048).expect("it is not zero");
@@ -62,12 +63,12 @@ impl Known {
 
     /// The vector of a document: the mean of those of its texts, which share the context's space. None, unless all have
     /// one of this model.
-    pub(crate) fn vector_of(&self, document: &Document, model: &str) -> Option<StoredVector> {
-        let texts = document.texts();
+    pub(crate) fn vector_of(&self, document: &Document, model: &ModelIdentity) -> Option<DocumentVector> {
+        let (texts, name) = (document.texts(), model.to_string());
         let vectors: Vec<Arc<StoredVector>> =
-            texts.iter().map(|text| self.vector(text, model)).collect::<Option<_>>()?;
+            texts.iter().map(|text| self.vector(text, &name)).collect::<Option<_>>()?;
         let mean = mean(vectors.iter().map(|stored| stored.vector.as_slice()))?;
-        Some(StoredVector { model: model.to_owned(), vector: mean })
+        Some(DocumentVector { model: model.clone(), vector: mean })
     }
 
     fn texts(&self) -> MutexGuard<'_, LruCache<Digest, Held>> {

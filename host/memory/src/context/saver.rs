@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 use super::entry::Entry;
 use super::explain::{Choice, Choices};
 use super::file::{Files, Saved, returned};
-use crate::documents::{Document, DocumentError, Documents, StoredVector};
+use crate::documents::{Document, DocumentError, DocumentVector, Documents};
 
 /// How long a context rests before it is saved.
 const REST: Duration = Duration::from_secs(5);
@@ -30,7 +30,7 @@ const AGAIN: Duration = Duration::from_secs(15);
 const GATHERING: Duration = Duration::from_millis(500);
 
 /// Makes the vector of a document, where its texts have some.
-pub(crate) type VectorOf = Arc<dyn Fn(&Document) -> Option<StoredVector> + Send + Sync>;
+pub(crate) type VectorOf = Arc<dyn Fn(&Document) -> Option<DocumentVector> + Send + Sync>;
 
 /// What the thread is told.
 enum Told {

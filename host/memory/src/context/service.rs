@@ -20,6 +20,7 @@ use super::relevance::{Features, Score, score, texts_of};
 use super::saver::{Saver, VectorOf};
 use super::window::Window;
 use crate::documents::{Document, DocumentError, Documents, StoredVector};
+use crate::vectors::Vectors;
 
 /// How long pruning waits for vectors before it goes by the words alone.
 const PATIENCE: Duration = Duration::from_millis(400);
@@ -140,7 +141,7 @@ impl RelevanceContext {
     /// As for [`RelevanceContext::open`].
     pub fn of_home(home: &Path, journal: &Journal, settings: &Settings) -> Result<Self, OpenError> {
         let database = Database::open(home.join("memory.db"))?;
-        let documents = Documents::open(home, &database)?;
+        let documents = Documents::open(home, &database, &Vectors::open(&database)?)?;
         let (_, embedder) = watch::channel(None);
         let (home, journal, settings) = (home.to_owned(), journal.clone(), settings.clone());
         Self::open(Parts { home, journal, settings, database, documents, embedder })
@@ -379,7 +380,7 @@ pub(crate) fn now_ms() -> i64 {
 fn vector_of(known: &Arc<Known>, embedder: &CurrentEmbedder) -> VectorOf {
     let (known, embedder) = (Arc::clone(known), embedder.clone());
     Arc::new(move |document: &Document| {
-        let model = embedder.borrow().as_ref().map(|embedder| embedder.identity().to_string())?;
+        let model = embedder.borrow().as_ref().map(|embedder| embedder.identity().clone())?;
         known.vector_of(document, &model)
     })
 }

@@ -1,18 +1,18 @@
-//! Finding documents: by their words, and of those by their vectors.
+//! Finding documents: by their words and their vectors.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use homeagent_language::text::query_terms;
 use homeagent_settings::DatabaseError;
 use homeagent_types::{Audience, Viewer};
 use rusqlite::types::Value;
-use rusqlite::{OptionalExtension as _, params_from_iter};
+use rusqlite::{OptionalExtension as _, Row, params_from_iter};
 
 use super::document::Document;
 use super::store::{Documents, may_see};
 use super::table::{COLUMNS, Listed};
-use super::vector_file::StoredVector;
-use crate::context::cosine;
+use super::vectorise::DocumentVector;
+use crate::vectors::Kind;
 
 /// How many documents that have the words are looked at closer.
 const CANDIDATES: usize = 50;
@@ -26,9 +26,6 @@ const VECTOR_WEIGHT: f64 = 0.5;
 /// How many documents a summary names, and how much it says of each, in characters.
 const SUMMARISED: usize = 3;
 const SAID_OF_EACH: usize = 240;
-
-/// A question's vector and the identity of the model that made it.
-pub type QueryVector<'a> = (&'a str, &'a [f32]);
 
 /// A document that bears on a question.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,7 +49,7 @@ pub struct Summary {
 
 impl Documents {
     /// The documents that bear most on a question, the best first, among those that `viewer` may see and that no turn has
-    /// taken back.
+    /// taken back. `vector`: the question's, where there is one.
     ///
     /// # Errors
     ///
@@ -60,29 +57,32 @@ impl Documents {
     pub fn find(
         &self,
         question: &str,
-        vector: Option<QueryVector<'_>>,
+        vector: Option<&DocumentVector>,
         viewer: &Viewer,
         limit: usize,
     ) -> Result<Vec<Found>, DatabaseError> {
-        let terms: BTreeSet<String> = query_terms(question).into_iter().take(MOST_TERMS).collect();
-        if terms.is_empty() || limit == 0 {
+        if limit == 0 {
             return Ok(Vec::new());
         }
+        let terms: BTreeSet<String> = query_terms(question).into_iter().take(MOST_TERMS).collect();
         let quoted: Vec<String> = terms.iter().map(|term| format!("\"{}\"", term.replace('"', "\"\""))).collect();
-        let rows = self.with_words(&quoted.join(" OR "), viewer)?;
-        Ok(self.ranked(rows, vector, limit))
+        let mut rows = match quoted.is_empty() {
+            true => Vec::new(),
+            false => self.with_words(&quoted.join(" OR "), viewer)?,
+        };
+        let nearness = match vector {
+            Some(vector) => self.near(vector, viewer, &mut rows)?,
+            None => HashMap::new(),
+        };
+        let mut found: Vec<Found> = ranked(rows, vector.map(|_| &nearness));
+        found.truncate(limit);
+        Ok(found)
     }
 
     /// Those that have any of these terms, with how well they match: SQLite's `bm25()`, of which less is better.
     fn with_words(&self, terms: &str, viewer: &Viewer) -> Result<Vec<(Listed, f64)>, DatabaseError> {
-        let mut values = vec![Value::Text(terms.to_owned())];
-        let seen = match viewer {
-            Viewer::Everything => String::new(),
-            Viewer::Only(audiences) => {
-                values.extend(audiences.iter().map(|audience| Value::Text(audience.to_string())));
-                format!("AND audience IN ({})", vec!["?"; audiences.len()].join(", "))
-            }
-        };
+        let (seen, audiences) = seen_by(viewer);
+        let values: Vec<Value> = [Value::Text(terms.to_owned())].into_iter().chain(audiences).collect();
         let sql = format!(
             "SELECT {COLUMNS}, bm25(document_terms) AS rank FROM document_terms
              JOIN documents ON documents.number = document_terms.rowid
@@ -90,41 +90,45 @@ impl Documents {
              ORDER BY rank LIMIT {CANDIDATES}"
         );
         let rows: Vec<(Listed, f64)> = self.look("searching the documents", |connection| {
-            let mut statement = connection.prepare_cached(&sql)?;
-            let read = |row: &rusqlite::Row<'_>| Ok((Listed::of_row(row)?, row.get("rank")?));
-            statement.query_map(params_from_iter(values), read)?.collect()
+            let read = |row: &Row<'_>| Ok((Listed::of_row(row)?, row.get("rank")?));
+            connection.prepare_cached(&sql)?.query_map(params_from_iter(values), read)?.collect()
         })?;
         // The one rule of who may see what, beside the narrowing above.
         Ok(rows.into_iter().filter(|(listed, _)| may_see(viewer, &listed.audience)).collect())
     }
 
-    /// Ranks by words and vectors, each between 0 and 1, added. The vectors count where all have one of the question's
-    /// model.
-    fn ranked(&self, rows: Vec<(Listed, f64)>, vector: Option<QueryVector<'_>>, limit: usize) -> Vec<Found> {
-        let best = rows.iter().map(|(_, rank)| -rank).fold(0.0, f64::max);
-        let words = |rank: f64| if best > 0.0 { -rank / best } else { 1.0 };
-        let near = |listed: &Listed, (model, query): QueryVector<'_>| {
-            let stored = StoredVector::read(&self.vector_path(&listed.id)).ok()?;
-            (stored.model == model).then(|| cosine(query, &stored.vector))?
+    /// How near documents are to a vector, from 0 (no nearer than any) to 1 (the nearest), by their numbers. The nearest
+    /// that have none of the words are added to the rows.
+    fn near(
+        &self,
+        vector: &DocumentVector,
+        viewer: &Viewer,
+        rows: &mut Vec<(Listed, f64)>,
+    ) -> Result<HashMap<i64, f64>, DatabaseError> {
+        let (seen, audiences) = seen_by(viewer);
+        let sql = format!("SELECT number FROM documents WHERE there = 1 AND consumed_run IS NULL {seen}");
+        let allowed: HashSet<i64> = self.look("searching the documents", |connection| {
+            connection.prepare_cached(&sql)?.query_map(params_from_iter(audiences), |row| row.get(0))?.collect()
+        })?;
+        let nearest = |k: usize, allow: &dyn Fn(i64) -> bool| {
+            self.vectors().nearest(Kind::Document, &vector.vector, &vector.model, k, allow)
         };
-        let cosines: Option<Vec<f64>> =
-            vector.and_then(|vector| rows.iter().map(|(listed, _)| near(listed, vector)).collect());
-        let scaled = cosines.map(|cosines| {
-            let (least, most) =
-                (cosines.iter().copied().fold(1.0, f64::min), cosines.iter().copied().fold(-1.0, f64::max));
-            let span = most - least;
-            cosines.iter().map(|one| if span > 0.0 { (one - least) / span } else { 1.0 }).collect::<Vec<_>>()
-        });
-        let score = |(at, (listed, rank)): (usize, (Listed, f64))| {
-            let words = words(rank);
-            let near = scaled.as_ref().and_then(|scaled| scaled.get(at));
-            let score = near.map_or(words, |near| (1.0 - VECTOR_WEIGHT) * words + VECTOR_WEIGHT * near);
-            Found { listed, score }
-        };
-        let mut found: Vec<Found> = rows.into_iter().enumerate().map(score).collect();
-        found.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.listed.to_ms.cmp(&a.listed.to_ms)));
-        found.truncate(limit);
-        found
+        let near = nearest(CANDIDATES, &|number| allowed.contains(&number))?;
+        let known: HashSet<i64> = rows.iter().map(|(listed, _)| listed.number).collect();
+        let sql = format!("SELECT {COLUMNS} FROM documents WHERE number = ?1");
+        for (number, _) in near.best.iter().filter(|(number, _)| !known.contains(number)) {
+            let listed = self.look("looking up a document", |connection| {
+                connection.prepare_cached(&sql)?.query_row([number], Listed::of_row).optional()
+            })?;
+            rows.extend(listed.filter(|listed| may_see(viewer, &listed.audience)).map(|listed| (listed, 0.0)));
+        }
+        let listed: HashSet<i64> = rows.iter().map(|(listed, _)| listed.number).collect();
+        let all = nearest(listed.len(), &|number| listed.contains(&number))?;
+        let best = all.best.first().map_or(0.0, |(_, cosine)| f64::from(*cosine));
+        let span = best - f64::from(near.mean);
+        let scaled =
+            |cosine: f32| if span > 0.0 { ((f64::from(cosine) - f64::from(near.mean)) / span).max(0.0) } else { 1.0 };
+        Ok(all.best.into_iter().map(|(number, cosine)| (number, scaled(cosine))).collect())
     }
 
     /// What the prompt says of the documents that bear most on what is being said: three at most, a few lines. It counts
@@ -136,7 +140,7 @@ impl Documents {
     pub fn summary(
         &self,
         question: &str,
-        vector: Option<QueryVector<'_>>,
+        vector: Option<&DocumentVector>,
         viewer: &Viewer,
     ) -> Result<Summary, DatabaseError> {
         let mut summary = Summary::default();
@@ -205,6 +209,31 @@ impl Documents {
                 connection.prepare_cached(sql)?.query_row([number], |row| row.get(0)).optional()?;
             Ok(audience.map(|audience| Audience::parse(&audience)))
         })
+    }
+}
+
+/// Ranks by words and nearness, each between 0 and 1, added; by words alone where there is no vector.
+fn ranked(rows: Vec<(Listed, f64)>, nearness: Option<&HashMap<i64, f64>>) -> Vec<Found> {
+    let best = rows.iter().map(|(_, rank)| -rank).fold(0.0, f64::max);
+    let score = |(listed, rank): (Listed, f64)| {
+        let words = if best > 0.0 { -rank / best } else { 0.0 };
+        let near = nearness.map(|nearness| nearness.get(&listed.number).copied().unwrap_or(0.0));
+        let score = near.map_or(words, |near| (1.0 - VECTOR_WEIGHT) * words + VECTOR_WEIGHT * near);
+        Found { listed, score }
+    };
+    let mut found: Vec<Found> = rows.into_iter().map(score).collect();
+    found.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.listed.to_ms.cmp(&a.listed.to_ms)));
+    found
+}
+
+/// The condition for a viewer, and its values.
+fn seen_by(viewer: &Viewer) -> (String, Vec<Value>) {
+    match viewer {
+        Viewer::Everything => (String::new(), Vec::new()),
+        Viewer::Only(audiences) => {
+            let values = audiences.iter().map(|audience| Value::Text(audience.to_string())).collect();
+            (format!("AND audience IN ({})", vec!["?"; audiences.len()].join(", ")), values)
+        }
     }
 }
 

@@ -6,6 +6,10 @@ use std::io;
 use super::document::Document;
 use super::store::{DocumentError, Documents, is_content};
 
+/// How many documents are listed in one transaction, and how large they may be together, in bytes.
+const BATCH: usize = 256;
+const BATCH_BYTES: usize = 8 << 20;
+
 /// What looking through the folder came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Looked {
@@ -34,14 +38,19 @@ impl Documents {
             Err(error) if error.kind() == io::ErrorKind::NotFound && listed.is_empty() => return Ok(looked),
             Err(error) => return Err(failed(error)),
         };
+        let mut batch = Vec::new();
         for file in files {
             let name = file.map_err(failed)?.file_name();
             let Some(id) = name.to_str().and_then(|name| name.strip_suffix(".json")) else { continue };
             if listed.remove(id) || self.is_listed(id)? {
                 continue;
             }
-            self.take_up(id, &mut looked)?;
+            batch.extend(self.take_up(id, &mut looked));
+            if batch.len() >= BATCH || batch.iter().map(Document::bytes).sum::<usize>() >= BATCH_BYTES {
+                self.list(&std::mem::take(&mut batch))?;
+            }
         }
+        self.list(&batch)?;
         for id in listed {
             // It may have been removed meanwhile as it should be, or be back.
             if !self.path(&id).exists() && self.read(&id).is_err() {
@@ -51,13 +60,14 @@ impl Documents {
         Ok(looked)
     }
 
-    fn take_up(&self, id: &str, looked: &mut Looked) -> Result<(), DocumentError> {
+    /// Reads a file that is not listed.
+    fn take_up(&self, id: &str, looked: &mut Looked) -> Option<Document> {
         let path = self.path(id);
         match Document::read(&path) {
             // Its name is what it is read by.
             Ok(document) => {
-                self.list(&Document { id: id.to_owned(), ..document })?;
                 looked.taken_up += 1;
+                return Some(Document { id: id.to_owned(), ..document });
             }
             Err(error) if is_content(&error) => {
                 self.set_aside(&path, &error);
@@ -66,7 +76,7 @@ impl Documents {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => tracing::warn!(%error, path = %path.display(), "a document can't be read"),
         }
-        Ok(())
+        None
     }
 
     fn ids(&self) -> Result<HashSet<String>, DocumentError> {

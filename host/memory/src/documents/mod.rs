@@ -7,11 +7,13 @@ mod store;
 mod table;
 mod tools;
 mod vector_file;
+mod vectorise;
 
 pub use document::{Consumed, Document, Kind};
-pub use find::{Found, QueryVector, Summary};
+pub use find::{Found, Summary};
 pub use folder::Looked;
 pub use store::{DocumentError, Documents};
 pub use table::Listed;
 pub use tools::DocumentTools;
 pub use vector_file::StoredVector;
+pub use vectorise::DocumentVector;

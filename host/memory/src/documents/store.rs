@@ -9,12 +9,14 @@ use homeagent_language::text::index_terms;
 use homeagent_settings::{Database, DatabaseError};
 use homeagent_types::Audience;
 use rusqlite::{Connection, TransactionBehavior, params};
+use tokio::sync::Notify;
 
 use super::document::{Consumed, Document};
 use super::table::{self, COLUMNS, Listed, MIGRATIONS};
-use super::vector_file::StoredVector;
+use super::vectorise::DocumentVector;
 use crate::context::Entry;
 use crate::durable;
+use crate::vectors::{Kind, Vectors};
 
 /// The most of a document's text by which it is found, in characters.
 const MOST_TEXT: usize = 40_000;
@@ -50,22 +52,27 @@ pub struct Documents {
 struct Shared {
     folder: PathBuf,
     database: Database,
+    vectors: Vectors,
+    /// Told when there are documents without a vector.
+    changed: Notify,
     writer: Mutex<Connection>,
     reader: Mutex<Connection>,
 }
 
 impl Documents {
-    /// Opens the documents of a home folder, whose rows are in `database` (`memory.db`). Writes that were cut off are
+    /// Opens the documents of a home folder, whose rows and `vectors` are in `database` (`memory.db`). Writes that were cut off are
     /// finished or taken back; the folder itself is looked through later, by [`Documents::look_through`].
     ///
     /// # Errors
     ///
     /// What the database answers.
-    pub fn open(home: &Path, database: &Database) -> Result<Self, DatabaseError> {
+    pub fn open(home: &Path, database: &Database, vectors: &Vectors) -> Result<Self, DatabaseError> {
         database.migrate("documents", MIGRATIONS)?;
         let shared = Shared {
             folder: home.join("documents"),
             database: database.clone(),
+            vectors: vectors.clone(),
+            changed: Notify::new(),
             writer: Mutex::new(database.writer()?),
             reader: Mutex::new(database.reader()?),
         };
@@ -97,7 +104,7 @@ impl Documents {
     pub fn archive(
         &self,
         exchanges: Vec<Vec<Entry>>,
-        vector: impl Fn(&Document) -> Option<StoredVector>,
+        vector: impl Fn(&Document) -> Option<DocumentVector>,
         now_ms: i64,
     ) -> Result<Vec<String>, DocumentError> {
         let mut kept = Vec::new();
@@ -113,25 +120,25 @@ impl Documents {
     /// # Errors
     ///
     /// As for [`Documents::archive`].
-    pub fn put(&self, document: &Document, vector: Option<&StoredVector>) -> Result<(), DocumentError> {
+    pub fn put(&self, document: &Document, vector: Option<&DocumentVector>) -> Result<(), DocumentError> {
         let terms = terms_of(document);
         // The row first, as unfinished: a start after a kill looks at those alone and not through the whole folder.
-        self.write("listing a document", |connection| table::insert(connection, document, &terms, false))?;
+        let number =
+            self.write("listing a document", |connection| table::insert(connection, document, &terms, false))?;
         let path = self.path(&document.id);
         let written = durable::folder(&self.shared.folder).and_then(|()| document.write(&path));
         if let Err(source) = written {
             self.unlist(&document.id)?;
             return Err(DocumentError::File { path, doing: "writing", source });
         }
-        if let Some(vector) = vector
-            && let Err(error) = vector.write(&self.vector_path(&document.id))
-        {
-            // It can be computed anew.
-            tracing::debug!(%error, document = document.id, "a document's vector could not be written");
-        }
         self.write("listing a document", |connection| {
             connection.prepare_cached("UPDATE documents SET there = 1 WHERE id = ?1")?.execute([&document.id]).map(drop)
         })?;
+        let kept = vector.map_or(Ok(()), |vector| self.keep_vector(&document.id, number, vector));
+        if let Err(error) = kept {
+            tracing::debug!(%error, document = document.id, "a document's vector is made anew");
+        }
+        self.shared.changed.notify_one();
         Ok(())
     }
 
@@ -349,7 +356,8 @@ impl Documents {
     }
 
     fn unlist(&self, id: &str) -> Result<(), DatabaseError> {
-        self.write("taking a document off the list", |connection| table::remove(connection, id).map(drop))
+        let number = self.write("taking a document off the list", |connection| table::remove(connection, id))?;
+        number.map_or(Ok(()), |number| self.shared.vectors.remove(Kind::Document, &[number]))
     }
 
     /// Rows of documents that were being written when the daemon died: what is whole is there, what is not never was.
@@ -369,9 +377,28 @@ impl Documents {
         Ok(())
     }
 
-    pub(crate) fn list(&self, document: &Document) -> Result<(), DatabaseError> {
-        let terms = terms_of(document);
-        self.write("listing a document", |connection| table::insert(connection, document, &terms, true).map(drop))
+    /// Lists documents whose files are there, all in one transaction.
+    pub(crate) fn list(&self, documents: &[Document]) -> Result<(), DatabaseError> {
+        if documents.is_empty() {
+            return Ok(());
+        }
+        let terms: Vec<String> = documents.iter().map(terms_of).collect();
+        self.write("listing documents", |connection| {
+            documents
+                .iter()
+                .zip(&terms)
+                .try_for_each(|(document, terms)| table::insert(connection, document, terms, true).map(drop))
+        })?;
+        self.shared.changed.notify_one();
+        Ok(())
+    }
+
+    pub(crate) fn vectors(&self) -> &Vectors {
+        &self.shared.vectors
+    }
+
+    pub(crate) fn changed(&self) -> &Notify {
+        &self.shared.changed
     }
 
     pub(crate) fn look<T>(

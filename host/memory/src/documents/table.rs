@@ -26,6 +26,7 @@ CREATE TABLE documents (
 ) STRICT;
 CREATE INDEX documents_unfinished ON documents (id) WHERE there = 0;
 CREATE INDEX documents_consumed ON documents (consumed_in) WHERE consumed_run IS NOT NULL;
+CREATE INDEX documents_seen ON documents (audience) WHERE there = 1 AND consumed_run IS NULL;
 CREATE INDEX documents_cold ON documents (read_ms) WHERE distilled_ms IS NULL;
 -- Which exchanges are in a document, by their first messages.
 CREATE TABLE document_heads (

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::document::{Consumed, Document, Kind};
 use super::store::{DocumentError, Documents};
+use super::vectorise::DocumentVector;
 use crate::Audiences;
 use crate::context::{Entry, RelevanceContext, now_ms};
 
@@ -66,7 +67,7 @@ impl DocumentTools {
         }
         let mut output = ToolOutput::json(&json!({ "documents": told }));
         if foreign {
-            output.meta.push(("foreign".to_owned(), "true".to_owned()));
+            output.mark_foreign();
         }
         Ok(output)
     }
@@ -86,11 +87,11 @@ impl DocumentTools {
         Ok(ToolOutput::json(&json!({ "document": id, "kept": true })))
     }
 
-    async fn vector(&self, question: &str) -> Option<(String, Vec<f32>)> {
+    async fn vector(&self, question: &str) -> Option<DocumentVector> {
         let embedder = self.embedder.borrow().clone()?;
         let work = embedder.embed(Purpose::Query, vec![question.to_owned()]);
         let vector = tokio::time::timeout(PATIENCE, work).await.ok()?.ok()?.pop()?;
-        Some((embedder.identity().to_string(), vector))
+        Some(DocumentVector { model: embedder.identity().clone(), vector })
     }
 }
 
@@ -149,8 +150,7 @@ struct Brought {
 }
 
 impl Asked {
-    fn bring(&self, documents: &Documents, vector: Option<&(String, Vec<f32>)>) -> Result<Brought, DocumentError> {
-        let vector = vector.map(|(model, vector)| (model.as_str(), vector.as_slice()));
+    fn bring(&self, documents: &Documents, vector: Option<&DocumentVector>) -> Result<Brought, DocumentError> {
         let mut brought = Brought::default();
         let mut room = MOST_BYTES;
         for found in documents.find(&self.question, vector, &self.viewer, self.limit)? {

@@ -9,6 +9,7 @@ use homeagent_language::embed::{CurrentEmbedder, EmbedError, Embedder, ModelIden
 use homeagent_memory::Audiences;
 use homeagent_memory::context::{Entry, Most, Parts, RelevanceContext, Window};
 use homeagent_memory::documents::Documents;
+use homeagent_memory::vectors::Vectors;
 use homeagent_settings::{Bindings, Database, Secrets, Settings};
 use homeagent_types::model::{ContentPart, Message};
 use homeagent_types::{Conversation, Role};
@@ -44,7 +45,8 @@ impl Home {
         let journal = Journal::open(&database).expect("it opens");
         journal.recover().await.expect("recovered");
         let memory = Database::open(folder.join("memory.db")).expect("it opens");
-        let documents = Documents::open(folder, &memory).expect("they open");
+        let vectors = Vectors::open(&memory).expect("they open");
+        let documents = Documents::open(folder, &memory, &vectors).expect("they open");
         let (_, embedder): (_, CurrentEmbedder) = watch::channel(embedder);
         let parts = Parts {
             home: folder.to_owned(),

@@ -2,5 +2,6 @@
 
 mod home;
 mod life;
+mod search;
 mod sequences;
 mod tools;

@@ -12,7 +12,7 @@ fn tools(home: &Home) -> DocumentTools {
     DocumentTools::new(home.context.clone(), home.audiences.clone(), tokio::sync::watch::channel(None).1)
 }
 
-fn cause(run: Option<&str>, conversation: &str) -> Cause {
+pub(crate) fn cause(run: Option<&str>, conversation: &str) -> Cause {
     let conversation = Conversation::parse(conversation).expect("a conversation");
     Cause {
         run: run.map(str::to_owned),

@@ -21,6 +21,7 @@ pub fn core_declarations() -> Vec<Declaration> {
     all.extend(plugin());
     all.extend(network());
     all.extend(media());
+    all.extend(knowledge());
     all.extend(recollection());
     all.extend(distillation());
     all.extend(surfaces());
@@ -39,6 +40,19 @@ fn context() -> Vec<Declaration> {
              said in answer another; above that, what bears least on what is being said goes to the documents",
         )
         .counted_in("events"),
+        integer("core.memory.cold_hours", 72, (1, 87_600), "After how long without being read a document is cold")
+            .counted_in("hours"),
+        integer("core.memory.cold_reads", 2, (0, 1_000_000), "How often a document may have been read that goes cold")
+            .counted_in("reads"),
+        Declaration::new(
+            "core.memory.text_log",
+            Kind::Bool,
+            true,
+            "Whether what is said is also written as lines of JSON to logs/dialogue, for you and your programs",
+        ),
+        integer("core.memory.text_log_mib", 16, (1, 10_240), "How large a file of that log becomes before another is begun")
+            .counted_in("MiB"),
+        integer("core.memory.text_log_days", 90, (1, 36_500), "How long files of that log are kept").counted_in("days"),
     ]
 }
 
@@ -476,6 +490,19 @@ fn media() -> Vec<Declaration> {
             "",
             "Where others reach this daemon, such as https://home.example; without it, links go to this machine's own \
              programs alone",
+        ),
+    ]
+}
+
+fn knowledge() -> Vec<Declaration> {
+    vec![
+        integer("core.knowledge.file_mib", 16, (1, 256), "How large the text of a knowledge base may be")
+            .counted_in("MiB"),
+        Declaration::new(
+            "core.knowledge.in_groups",
+            Kind::choice(&["everyone", "members"]),
+            "everyone",
+            "Which knowledge bases are used in groups: those for everyone, or those for members of the house too",
         ),
     ]
 }

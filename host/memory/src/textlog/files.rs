@@ -1,0 +1,117 @@
+//! The files of the log: `<day>-<number>.jsonl`, each up to a size, the old ones removed.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::PathBuf;
+use std::time::{Duration, UNIX_EPOCH};
+
+use crate::durable;
+
+pub(super) struct Files {
+    folder: PathBuf,
+    open: Option<Open>,
+}
+
+struct Open {
+    file: File,
+    path: PathBuf,
+    day: String,
+    bytes: u64,
+}
+
+impl Files {
+    pub(super) fn new(folder: PathBuf) -> Self {
+        Self { folder, open: None }
+    }
+
+    /// Writes a line that was said at that moment. A new file is begun for each day and above `file_bytes`; then those
+    /// that were last written more than `age_ms` earlier are removed.
+    pub(super) fn append(&mut self, line: &str, at_ms: i64, file_bytes: u64, age_ms: i64) -> io::Result<()> {
+        let at = jiff::Timestamp::from_millisecond(at_ms).map_err(io::Error::other)?;
+        let day = at.strftime("%Y-%m-%d").to_string();
+        let is_full = |open: &Open| open.day != day || open.bytes >= file_bytes;
+        if self.open.as_ref().is_none_or(is_full) {
+            self.open = None;
+            self.open = Some(self.begin(&day, file_bytes)?);
+            self.remove_before(at_ms.saturating_sub(age_ms));
+        }
+        let Some(open) = &mut self.open else { return Ok(()) };
+        // One write a line, so that a line is there whole or its end is missing.
+        let line = format!("{line}\n");
+        let written = open.file.write_all(line.as_bytes());
+        open.bytes += line.len() as u64;
+        if written.is_err() {
+            self.open = None;
+        }
+        written
+    }
+
+    /// Leaves the file alone, so that it can be taken away.
+    pub(super) fn close(&mut self) {
+        self.open = None;
+    }
+
+    /// The day's first file that has room; a start goes on where the one before ended.
+    fn begin(&self, day: &str, file_bytes: u64) -> io::Result<Open> {
+        durable::folder(&self.folder)?;
+        for number in 1..u32::MAX {
+            let path = self.folder.join(format!("{day}-{number}.jsonl"));
+            let bytes = match fs::metadata(&path) {
+                Ok(there) => there.len(),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+                Err(error) => return Err(error),
+            };
+            if bytes < file_bytes {
+                let file = OpenOptions::new().append(true).create(true).mode(0o600).open(&path)?;
+                return Ok(Open { file, path, day: day.to_owned(), bytes });
+            }
+        }
+        Err(io::Error::other("there are too many files for one day"))
+    }
+
+    fn remove_before(&self, before_ms: i64) {
+        let Ok(before) = u64::try_from(before_ms) else { return };
+        let before = UNIX_EPOCH + Duration::from_millis(before);
+        let Ok(files) = fs::read_dir(&self.folder) else { return };
+        for file in files.flatten() {
+            let is_log = file.path().extension().is_some_and(|ending| ending == "jsonl");
+            let is_open = self.open.as_ref().is_some_and(|open| open.path == file.path());
+            let is_old = || file.metadata().and_then(|meta| meta.modified()).is_ok_and(|at| at < before);
+            if is_log
+                && !is_open
+                && is_old()
+                && let Err(error) = durable::remove(&file.path())
+            {
+                tracing::warn!(%error, path = %file.path().display(), "an old file of the text log can't be removed");
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAY: i64 = 24 * 3_600_000;
+
+    #[test]
+    fn files_are_begun_by_day_and_size_and_the_old_ones_go() {
+        let home = tempfile::tempdir().expect("a folder");
+        let folder = home.path().join("dialogue");
+        let now = i64::try_from(homeagent_types::now()).expect("a time");
+        let mut files = Files::new(folder.clone());
+        for _ in 0..3 {
+            files.append("{\"text\":\"你好\"}", now, 20, 3 * DAY).expect("written");
+        }
+        let count = || fs::read_dir(&folder).expect("a folder").count();
+        assert_eq!(count(), 2, "two lines fill a file of 20 bytes");
+        // Another life goes on in the file that has room.
+        Files::new(folder.clone()).append("{}", now, 20, 3 * DAY).expect("written");
+        assert_eq!(count(), 2);
+        files.append("{}", now + DAY, 20, 3 * DAY).expect("written");
+        assert_eq!(count(), 3);
+        files.append("{}", now + 30 * DAY, 20, 3 * DAY).expect("written");
+        assert_eq!(count(), 1, "all others are too old");
+    }
+}
