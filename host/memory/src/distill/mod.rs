@@ -3,10 +3,8 @@
 //! names, *review* looks once more at what stands on little. Each does a bounded piece of work at a time and keeps how far
 //! it is in the database, so that being killed loses nothing, and what is done twice changes nothing.
 
-mod advising;
 mod archive;
 mod claims;
-mod cold;
 mod judge;
 mod merge;
 mod progress;
@@ -23,9 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::graph::{Graph, GraphError};
 
-pub use advising::Advising;
 pub use archive::Archived;
-pub use cold::ColdNotes;
 pub use judge::{Judge, JudgeError, Question};
 pub use merge::Merged;
 pub use progress::Distilled;
@@ -44,7 +40,8 @@ const LOOK: Duration = Duration::from_secs(60);
 pub struct ColdDocument {
     /// Its id.
     pub id: String,
-    /// Its text.
+    /// What was written down in it. Not talk: what people said in it was read in the journal, and the agent's answers and
+    /// tools' outputs would be learnt again from what was recalled into them.
     pub text: String,
     /// Who may see it.
     pub audience: Audience,
@@ -151,13 +148,6 @@ impl Distiller {
         let Parts { database, journal, settings, graph, documents, judge } = parts;
         let progress = Progress::open(&database)?;
         Ok(Self { journal, settings, graph, documents, judge, parser: Arc::new(RuleParser), progress })
-    }
-
-    /// The same with somebody who judges.
-    #[must_use]
-    pub fn judged_by(mut self, judge: Arc<dyn Judge>) -> Self {
-        self.judge = Some(judge);
-        self
     }
 
     /// How far it is, and what came of it.

@@ -22,10 +22,6 @@ CREATE TABLE distill_counts (
     what TEXT PRIMARY KEY,
     count INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE distill_tokens (
-    day INTEGER PRIMARY KEY,         -- since 1970 UTC
-    tokens INTEGER NOT NULL
-) STRICT;
 "];
 
 /// What came of distilling so far.
@@ -75,25 +71,6 @@ impl Progress {
                 add(transaction, what, *count)?;
             }
             Ok(())
-        })
-    }
-
-    /// How many tokens of a day's budget are used.
-    pub(super) fn used(&self, day: i64) -> Result<u64, DatabaseError> {
-        self.database.read("reading what a day's judging took", |connection| {
-            let sql = "SELECT tokens FROM distill_tokens WHERE day = ?1";
-            let used: Option<i64> = connection.query_row(sql, [day], |row| row.get(0)).optional()?;
-            Ok(used.and_then(|used| u64::try_from(used).ok()).unwrap_or(0))
-        })
-    }
-
-    /// Notes what a day's judging took; earlier days are forgotten.
-    pub(super) fn use_up(&self, day: i64, tokens: u64) -> Result<(), DatabaseError> {
-        self.database.write("noting what judging took", |transaction| {
-            transaction.execute("DELETE FROM distill_tokens WHERE day < ?1", [day])?;
-            let sql = "INSERT INTO distill_tokens (day, tokens) VALUES (?1, ?2)
-                       ON CONFLICT (day) DO UPDATE SET tokens = tokens + ?2";
-            transaction.execute(sql, params![day, i64::try_from(tokens).unwrap_or(i64::MAX)]).map(drop)
         })
     }
 

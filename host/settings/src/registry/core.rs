@@ -549,9 +549,6 @@ fn distillation() -> Vec<Declaration> {
             "How old something unsure must be before a model looks at it once more",
         )
         .counted_in("days"),
-        integer("core.memory.cold_hours", 72, (0, 87_600), "After how long a document that nobody reads is distilled")
-            .counted_in("hours"),
-        integer("core.memory.cold_reads", 2, (0, 1000), "How often it may have been read by then").counted_in("reads"),
     ]
 }
 
