@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use homeagent_journal::EventKind;
 use homeagent_memory::recollection::{Occasion, Recalled, Recollection};
 use homeagent_memory::said::trace;
+use homeagent_memory::zone;
 use homeagent_settings::{Settings, SettingsError};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -53,7 +54,7 @@ impl Turn {
         };
         let text = words(&found, &zone(&self.core.settings), amount.characters);
         self.record.note(EventKind::MemoryRecalled, note(&found, &text, begun.elapsed()));
-        if found.passages.iter().any(|passage| passage.foreign) {
+        if found.foreign {
             // The answer may repeat it.
             self.control.was_told_foreign();
         }
@@ -62,24 +63,20 @@ impl Turn {
     }
 
     fn occasion(&self, amount: &Amount) -> Occasion {
+        let who = &self.input.principal;
         let window: HashSet<u64> = self.context.window.messages().map(trace).collect();
         Occasion {
             run: self.result.run.clone(),
             conversation: self.input.conversation.to_string(),
             audience: self.input.audience.clone(),
-            speaker: self.input.principal.to_string(),
+            speaker: who.to_string(),
+            called: who.display_name.clone().unwrap_or_else(|| who.user.clone()),
             text: self.input.payload.text().to_owned(),
             window,
             passages: amount.passages,
             characters: amount.characters,
         }
     }
-}
-
-/// The zone in which the model is told when something was said.
-fn zone(settings: &Settings) -> TimeZone {
-    let name = settings.text("core.agent.time_zone").unwrap_or_default();
-    if name.is_empty() { TimeZone::system() } else { TimeZone::get(&name).unwrap_or_else(|_| TimeZone::system()) }
 }
 
 /// What the model reads; empty where there is nothing.

@@ -9,7 +9,7 @@ use homeagent_agent::{
 };
 use homeagent_providers::cost::CostNotice;
 use homeagent_providers::{Providers, SourceState};
-use homeagent_types::ports::{Adapters, Listeners, MemoryAdmin, PluginAdmin, PluginStatus};
+use homeagent_types::ports::{Adapters, KnowledgeAdmin, Listeners, PluginAdmin, PluginStatus};
 use homeagent_types::{CallError, Cause, Principal, Role, Timestamp, ToolOutput};
 use serde::Serialize;
 use tokio::sync::broadcast;
@@ -30,8 +30,8 @@ pub struct Live {
     pub adapters: Arc<dyn Adapters>,
     /// The listeners that plugins hold.
     pub listeners: Arc<dyn Listeners>,
-    /// The memory; none where it could not be opened.
-    pub memory: Option<Arc<dyn MemoryAdmin>>,
+    /// The knowledge base; none where it could not be opened.
+    pub knowledge: Option<Arc<dyn KnowledgeAdmin>>,
 }
 
 /// Something about the daemon that is another way now, and is in no journal.

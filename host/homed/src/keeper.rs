@@ -224,6 +224,7 @@ impl Inner {
             plugins: Arc::new(runtime.clone()),
             adapters,
             listeners: Arc::new(runtime.clone()),
+            knowledge: None,
         });
         let tasks = [tokio::spawn(herald), tokio::spawn(teller)].map(AbortOnDropHandle::new);
         Ok(Present { live, agent, runtime, _heralds: Arc::new(tasks) })

@@ -44,6 +44,12 @@ impl Memory {
         Ok(said)
     }
 
+    /// What stayed in the window of a run, and what left it.
+    async fn window_of(&self, run: &str) -> Option<Value> {
+        let explanation = self.context().explain(run).await.ok().flatten()?;
+        serde_json::to_value(explanation).ok()
+    }
+
     /// The words of passages of the journal, as it has them now.
     async fn words(&self, places: Vec<Seq>, viewer: &Viewer) -> Result<HashMap<Seq, String>, CallError> {
         let events = self.journal().events_at(places).await.map_err(failed)?;
@@ -56,7 +62,7 @@ impl Memory {
 impl MemoryAdmin for Memory {
     async fn search(&self, query: MemoryQuery) -> Result<Vec<MemoryHit>, CallError> {
         let viewer = self.admin_viewer(query.everything);
-        let hits = self.find(&query.text, viewer, query.limit, Vec::new()).await;
+        let hits = self.find(&query.text, viewer, query.limit, Vec::new(), None).await;
         Ok(hits.map_err(failed)?.into_iter().map(hit).collect())
     }
 
@@ -99,6 +105,7 @@ impl MemoryAdmin for Memory {
             characters: noted["characters"].as_u64().unwrap_or(0),
             took_ms: noted["took_ms"].as_u64().unwrap_or(0),
             left_out: left_out(noted),
+            window: self.window_of(run).await,
             tools: tools(&events),
         })
     }

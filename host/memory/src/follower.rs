@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use crate::Audiences;
 use crate::index::{Index, Passage, PassageKind};
 use crate::said::{Said, Speaker};
+use crate::zone::zone;
 
 const MIGRATIONS: &[&str] = &["
 -- Up to which event of the journal each part has read.
@@ -132,7 +133,7 @@ impl Follower {
         }
         let reached = stretch.reached;
         let (database, index, audiences) = (self.database.clone(), self.index.clone(), self.audiences.clone());
-        let zone = self.zone();
+        let zone = zone(&self.settings);
         tokio::task::spawn_blocking(move || take_in(&database, &index, &audiences, &zone, &stretch)).await??;
         self.state.send_modify(|state| state.reached = reached);
         Ok(true)
@@ -151,11 +152,6 @@ impl Follower {
             }
         }
         Ok(stretch)
-    }
-
-    fn zone(&self) -> TimeZone {
-        let name = self.settings.text("core.agent.time_zone").unwrap_or_default();
-        if name.is_empty() { TimeZone::system() } else { TimeZone::get(&name).unwrap_or_else(|_| TimeZone::system()) }
     }
 }
 

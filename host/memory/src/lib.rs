@@ -4,6 +4,8 @@
 mod admin;
 mod audience;
 pub mod context;
+pub mod curated;
+pub mod distill;
 pub mod documents;
 mod durable;
 mod follower;
@@ -12,12 +14,18 @@ pub mod index;
 mod lenient;
 mod memory;
 pub mod nearness;
+mod own_model;
 pub mod recall;
+mod recollecting;
 pub mod recollection;
 pub mod said;
+pub mod social;
 pub mod textlog;
+pub mod tools;
 pub mod vectors;
+mod zone;
 
 pub use audience::Audiences;
 pub use follower::Following;
-pub use memory::{Memory, MemoryStatus, Parts};
+pub use memory::{Memory, MemoryStatus, OpenError, Parts};
+pub use zone::zone;

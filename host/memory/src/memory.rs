@@ -1,34 +1,32 @@
 //! All parts of the memory, opened together, and what the agent sees of them.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
-use async_trait::async_trait;
-use homeagent_journal::{Journal, Seq};
+use homeagent_journal::Journal;
 use homeagent_language::embed::CurrentEmbedder;
 use homeagent_settings::{Bindings, Database, DatabaseError, Settings};
-use homeagent_types::ports::Toolbox;
-use homeagent_types::{Viewer, now};
-use jiff::tz::TimeZone;
+use homeagent_types::memory::Advice;
+use homeagent_types::ports::{Adviser, Toolbox};
+use homeagent_types::{CallError, Viewer, now};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::Audiences;
+use crate::context::{self, RelevanceContext};
+use crate::documents::{DocumentTools, Documents};
 use crate::follower::{Follower, Following};
+use crate::graph::{Graph, GraphError};
 use crate::index::{Index, PassageKind};
 use crate::nearness::Nearness;
+use crate::own_model::OwnModel;
 use crate::recall::{Ask, Hit, Recall, RecallError};
-use crate::recollection::{Occasion, Recalled, Recollection, Remembers};
-use crate::said::Said;
 use crate::vectors::{Progress, Vectoriser, Vectors};
+use crate::zone::zone;
 
 /// The memory's file in the home folder.
 const FILE: &str = "memory.db";
-
-/// So many times as many passages are looked for as are wanted: some stand in the window, or are gone from the journal.
-const SPARE: usize = 4;
 
 /// What the memory is made of.
 pub struct Parts {
@@ -44,6 +42,21 @@ pub struct Parts {
     pub embedder: CurrentEmbedder,
 }
 
+/// Why the memory could not be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// What the database answered.
+    #[error("the memory can't be opened: {0}")]
+    Database(#[from] DatabaseError),
+    /// What the contexts and documents answered.
+    #[error("the memory can't be opened: {0}")]
+    Context(#[from] context::OpenError),
+    /// What the graph answered.
+    #[error("the memory can't be opened: {0}")]
+    Graph(#[from] GraphError),
+}
+
 /// The memory.
 pub struct Memory {
     journal: Journal,
@@ -52,7 +65,10 @@ pub struct Memory {
     audiences: Audiences,
     index: Index,
     recall: Recall,
+    graph: Graph,
+    context: RelevanceContext,
     nearness: Nearness,
+    own_model: OwnModel,
     following: watch::Receiver<Following>,
     progress: watch::Receiver<Progress>,
     stop: CancellationToken,
@@ -77,8 +93,8 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// What the database answers.
-    pub fn open(parts: Parts) -> Result<Arc<Self>, DatabaseError> {
+    /// What the database and the file system answer.
+    pub fn open(parts: Parts) -> Result<Arc<Self>, OpenError> {
         let Parts { home, journal, settings, bindings, embedder } = parts;
         let database = Database::open(home.join(FILE))?;
         let audiences = Audiences::open(&database, bindings)?;
@@ -87,10 +103,22 @@ impl Memory {
         let vectoriser = Vectoriser::new(Arc::new(index.clone()), vectors, embedder.clone());
         let recall = Recall::new(index.clone(), embedder.clone());
         let follower = Follower::open(&database, journal.clone(), settings.clone(), index.clone(), audiences.clone())?;
+        let own_model = OwnModel::open(&database, settings.clone())?;
+        let graph = Graph::open(&database, audiences.clone())?;
+        let documents = Documents::open(&home, &database)?;
+        let context = RelevanceContext::open(context::Parts {
+            home,
+            journal: journal.clone(),
+            settings: settings.clone(),
+            database,
+            documents: documents.clone(),
+            embedder: embedder.clone(),
+        })?;
         let memory = Self {
             following: follower.state(),
             progress: vectoriser.progress(),
             nearness: Nearness::new(embedder.clone()),
+            own_model,
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
             journal,
@@ -99,9 +127,16 @@ impl Memory {
             audiences,
             index,
             recall,
+            graph,
+            context,
         };
         memory.tasks.spawn(follower.run(memory.stop.clone()));
         memory.tasks.spawn(vectoriser.run(memory.stop.clone()));
+        memory.tasks.spawn_blocking(move || {
+            if let Err(error) = documents.look_through() {
+                tracing::warn!(%error, "the folder of documents can't be looked through");
+            }
+        });
         Ok(Arc::new(memory))
     }
 
@@ -121,10 +156,41 @@ impl Memory {
         &self.recall
     }
 
+    /// What stands before the model in each conversation, and the documents that left it.
+    #[must_use]
+    pub fn context(&self) -> &RelevanceContext {
+        &self.context
+    }
+
+    /// Who and what was spoken of.
+    #[must_use]
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
     /// What its parts offer the agent's models.
     #[must_use]
     pub fn toolboxes(&self) -> Vec<Arc<dyn Toolbox>> {
-        Vec::new()
+        let (context, audiences, embedder) = (self.context.clone(), self.audiences.clone(), self.embedder.clone());
+        vec![Arc::new(DocumentTools::new(context, audiences, embedder))]
+    }
+
+    /// From now on, models are asked by this one, for as long as it lives.
+    pub fn set_adviser(&self, adviser: Weak<dyn Adviser>) {
+        self.own_model.set_adviser(adviser);
+    }
+
+    /// Asks a model about what the memory keeps, behind all people; none when the day's budget is used up.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Adviser::advise`]; [`CallError::NotLive`] while nobody asks models.
+    pub async fn advise(&self, advice: Advice) -> Result<Option<String>, CallError> {
+        self.own_model.ask(advice).await
+    }
+
+    pub(crate) async fn near(&self, query: &str, texts: Arc<[String]>) -> Vec<f32> {
+        self.nearness.of(query, texts).await
     }
 
     /// How it is.
@@ -148,7 +214,7 @@ impl Memory {
         let _ = following.wait_for(|following| following.reached >= tip).await;
     }
 
-    /// Finds passages, best first.
+    /// Finds passages, best first. `speaker` is who asks, as people call them.
     ///
     /// # Errors
     ///
@@ -159,15 +225,16 @@ impl Memory {
         viewer: Viewer,
         limit: usize,
         kinds: Vec<PassageKind>,
+        speaker: Option<String>,
     ) -> Result<Vec<Hit>, RecallError> {
         let ask = Ask {
             text: text.to_owned(),
             viewer,
             now_ms: i64::try_from(now()).unwrap_or(i64::MAX),
-            time_zone: self.zone(),
+            time_zone: zone(&self.settings),
             limit,
             conversation: None,
-            speaker: None,
+            speaker,
             kinds,
         };
         self.recall.recall(&ask).await
@@ -178,74 +245,6 @@ impl Memory {
         self.stop.cancel();
         self.tasks.close();
         self.tasks.wait().await;
-    }
-
-    fn zone(&self) -> TimeZone {
-        let name = self.settings.text("core.agent.time_zone").unwrap_or_default();
-        if name.is_empty() { TimeZone::system() } else { TimeZone::get(&name).unwrap_or_else(|_| TimeZone::system()) }
-    }
-
-    /// What was said earlier, for a turn, in the order of time.
-    async fn passages(&self, occasion: &Occasion, viewer: Viewer) -> Result<Vec<Recalled>, RecallError> {
-        let kinds = vec![PassageKind::Said, PassageKind::Answered];
-        let wanted = occasion.passages.saturating_mul(SPARE);
-        let hits = self.find(&occasion.text, viewer.clone(), wanted, kinds).await?;
-        let places: Vec<Seq> = hits.iter().filter_map(|hit| hit.passage.origin.parse().ok()).collect();
-        // The journal has the last word: what is gone from it is not told any more, whoever still knows of it.
-        let events = self.journal.events_at(places).await.unwrap_or_default();
-        let said: HashMap<Seq, Said> = events.iter().filter_map(Said::read).map(|said| (said.seq, said)).collect();
-        let mut left = occasion.characters;
-        let mut passages: Vec<Recalled> = Vec::new();
-        for hit in hits {
-            let Some(said) = hit.passage.origin.parse().ok().and_then(|seq: Seq| said.get(&seq)) else { continue };
-            let length = hit.passage.text.chars().count();
-            let is_shown = occasion.window.contains(&said.trace) || said.run.as_ref() == Some(&occasion.run);
-            if is_shown || !viewer.may_see(&said.audience) || length > left {
-                continue;
-            }
-            left -= length;
-            passages.push(recalled(hit, said, &occasion.conversation));
-            if passages.len() >= occasion.passages {
-                break;
-            }
-        }
-        passages.sort_by_key(|passage| passage.at_ms);
-        Ok(passages)
-    }
-}
-
-fn recalled(hit: Hit, said: &Said, here: &str) -> Recalled {
-    let kind = if said.name().is_none() { "answered" } else { "said" };
-    Recalled {
-        kind: kind.to_owned(),
-        origin: hit.passage.origin,
-        at_ms: said.at_ms,
-        speaker: said.name(),
-        here: said.conversation == here,
-        foreign: said.foreign,
-        score: hit.score,
-        text: hit.passage.text,
-    }
-}
-
-#[async_trait]
-impl Remembers for Memory {
-    async fn recollect(&self, occasion: Occasion) -> Recollection {
-        let viewer = self.audiences.viewer(&occasion.audience);
-        let mut found = Recollection::default();
-        if occasion.passages > 0 && !occasion.text.trim().is_empty() {
-            match self.passages(&occasion, viewer).await {
-                Ok(passages) => found.passages = passages,
-                Err(error) => {
-                    tracing::warn!(%error, "nothing is recalled");
-                    found.left_out.push("passages");
-                }
-            }
-        }
-        found
-    }
-
-    async fn nearness(&self, query: &str, texts: Arc<[String]>) -> Vec<f32> {
-        self.nearness.of(query, texts).await
+        self.context.flush().await;
     }
 }

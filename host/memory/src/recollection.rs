@@ -18,6 +18,8 @@ pub struct Occasion {
     pub audience: Audience,
     /// Who speaks, as `namespace:user`.
     pub speaker: String,
+    /// What people call them.
+    pub called: String,
     /// What was said, as the handlers left it.
     pub text: String,
     /// The [traces](crate::said::trace) of what stands in the window.
@@ -61,6 +63,8 @@ pub struct Recollection {
     pub documents: String,
     /// Which names the graph knows.
     pub index: String,
+    /// Whether others than the reader may have written some of it.
+    pub foreign: bool,
     /// What was left out, and why: a word each.
     pub left_out: Vec<&'static str>,
 }

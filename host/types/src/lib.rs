@@ -9,6 +9,7 @@ pub mod error;
 pub mod fit;
 pub mod input;
 pub mod json;
+pub mod knowledge;
 pub mod lines;
 pub mod memory;
 pub mod model;

@@ -84,6 +84,9 @@ pub struct MemoryOfRun {
     pub took_ms: u64,
     /// What was left out, and why: a word each, such as `too-slow`.
     pub left_out: Vec<String>,
+    /// What stayed in the conversation's window and what left it, where something was chosen.
+    #[schema(value_type = Option<Object>)]
+    pub window: Option<serde_json::Value>,
     /// Which tools were shown where there were too many, and why; nothing where all were.
     #[schema(value_type = Option<Object>)]
     pub tools: Option<serde_json::Value>,

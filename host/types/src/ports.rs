@@ -9,6 +9,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use utoipa::ToSchema;
 
+use crate::knowledge;
 use crate::lines::{SourceChoice, SourceOrder, VectorRequest, Vectors};
 use crate::memory::{Advice, Advised, MemoryHit, MemoryOfRun, MemoryPlace, MemoryQuery, MemoryState};
 use crate::model::{
@@ -93,6 +94,40 @@ pub trait Toolbox: Send + Sync {
     /// Runs one. `arguments` have passed the tool's schema; `cause` says for whom, and who reads what comes of it. A
     /// result in which others' words stand is [marked](ToolOutput::mark_foreign).
     async fn call(&self, name: &str, arguments: serde_json::Value, cause: &Cause) -> Result<ToolOutput, CallError>;
+}
+
+/// The knowledge base, as whoever looks after it sees it. Implemented by the knowledge base.
+#[async_trait]
+pub trait KnowledgeAdmin: Send + Sync {
+    /// All bases, and how their index is.
+    async fn list(&self) -> Result<knowledge::Listing, CallError>;
+
+    /// A base with its headings.
+    async fn show(&self, base: &str) -> Result<knowledge::Outline, CallError>;
+
+    /// What stands below a heading of a base.
+    async fn section(&self, base: &str, heading: &str) -> Result<knowledge::SectionText, CallError>;
+
+    /// Finds passages, the best first.
+    async fn search(&self, query: knowledge::Query) -> Result<knowledge::Found, CallError>;
+
+    /// Makes a base, or a part of one, of a file. `file` is its name; a base is called as the file where it has no `base`.
+    async fn import(
+        &self,
+        file: &str,
+        bytes: Vec<u8>,
+        base: Option<&str>,
+        how: knowledge::Import,
+    ) -> Result<knowledge::Changed, CallError>;
+
+    /// Removes a base with its text; the name it had.
+    async fn remove(&self, base: &str) -> Result<String, CallError>;
+
+    /// Indexes one base anew, or all.
+    async fn reindex(&self, base: Option<&str>) -> Result<knowledge::Status, CallError>;
+
+    /// How many bytes a file may have that is imported.
+    fn largest_file(&self) -> u64;
 }
 
 /// What is asked of the sources, and for whom. There is no other way to a model: turns of all kinds, plugins and the

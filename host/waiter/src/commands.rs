@@ -10,8 +10,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::args::{
-    Adapter, Agent, Args, Channel, Command, Cost, Key, Language, Media, Memory, NamedTimer, NewSource, Owner, Plugin,
-    Price, Questions, Runs, Settings, Source, Timers, Tools, WantedCosts,
+    Adapter, Agent, Args, Channel, Command, Cost, Key, Knowledge, Language, Media, Memory, NamedTimer, NewSource,
+    Owner, Plugin, Price, Questions, Runs, Settings, Source, Timers, Tools, WantedCosts,
 };
 use crate::client::{Client, part, read};
 use crate::failure::Failure;
@@ -64,6 +64,7 @@ pub(crate) async fn run(args: Args) -> Result<u8, Failure> {
         Command::Channel { command: Channel::Try { channel, file } } => desk.try_channel(&channel, &file).await,
         Command::Settings { command } => desk.settings(command.unwrap_or(Settings::List { prefix: None })).await,
         Command::Media { command } => desk.media(command.unwrap_or(Media::List)).await,
+        Command::Knowledge { command } => desk.knowledge(command.unwrap_or(Knowledge::List)).await,
         Command::Questions { command } => desk.questions(command.unwrap_or(Questions::List)).await,
         Command::Owner { command } => desk.owner(command.unwrap_or(Owner::List)).await,
         Command::Runs { command } => {

@@ -50,6 +50,7 @@ const TOKEN: &str = "token";
         (name = "adapters", description = "What speaks the vendors' protocols"),
         (name = "media", description = "Pictures, sounds, films and files that were handed over"),
         (name = "memory", description = "What was said and done before; whoever has the token is the owner"),
+        (name = "knowledge", description = "The knowledge base: texts of the household that people edit"),
         (name = "channels", description = "What carries people's messages"),
     )
 )]

@@ -1,17 +1,13 @@
 //! The memory, as its owner sees it.
 
-use std::sync::Arc;
-
 use axum::Json;
 use axum::extract::{Path, State};
-use axum::http::StatusCode;
 use homeagent_types::memory::{MemoryHit, MemoryOfRun, MemoryPlace, MemoryQuery, MemoryState};
-use homeagent_types::ports::MemoryAdmin;
 use serde::Deserialize;
 
 use crate::Problem;
 use crate::core::Shared;
-use crate::document::{AgentStopped, Invalid, NotFound};
+use crate::document::{Invalid, NotFound};
 use crate::extract::{Asked, Named, within};
 
 const USUAL: i64 = 10;
@@ -51,14 +47,6 @@ pub(crate) struct Whose {
     all: Option<bool>,
 }
 
-fn memory(core: &Shared) -> Result<Arc<dyn MemoryAdmin>, Problem> {
-    core.live()?.memory.clone().ok_or_else(|| {
-        let detail = "the memory could not be opened when the agent started";
-        Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail)
-            .hint("the log says why; `waiter status` shows its last lines")
-    })
-}
-
 /// Finds what was said and written, best first.
 #[utoipa::path(
     get,
@@ -66,7 +54,7 @@ fn memory(core: &Shared) -> Result<Arc<dyn MemoryAdmin>, Problem> {
     operation_id = "searchMemory",
     tag = "memory",
     params(Search),
-    responses((status = OK, body = Vec<MemoryHit>, description = "What was found"), Invalid, AgentStopped)
+    responses((status = OK, body = Vec<MemoryHit>, description = "What was found"), Invalid)
 )]
 pub(crate) async fn search(
     State(core): State<Shared>,
@@ -74,7 +62,7 @@ pub(crate) async fn search(
 ) -> Result<Json<Vec<MemoryHit>>, Problem> {
     let limit = within("limit", limit.unwrap_or(USUAL), 1, Some(MOST))?;
     let query = MemoryQuery { text, limit, everything: all.unwrap_or(false) };
-    Ok(Json(memory(&core)?.search(query).await?))
+    Ok(Json(core.parts.memory.search(query).await?))
 }
 
 /// Shows a passage and what was said around it.
@@ -88,7 +76,7 @@ pub(crate) async fn search(
         ("place" = String, Path, description = "Where it stands", example = "7"),
         Around,
     ),
-    responses((status = OK, body = MemoryPlace, description = "The passage"), NotFound, Invalid, AgentStopped)
+    responses((status = OK, body = MemoryPlace, description = "The passage"), NotFound, Invalid)
 )]
 pub(crate) async fn show(
     State(core): State<Shared>,
@@ -96,7 +84,7 @@ pub(crate) async fn show(
     Asked(Around { around, all }): Asked<Around>,
 ) -> Result<Json<MemoryPlace>, Problem> {
     let around = within("around", around.unwrap_or(USUALLY_AROUND), 0, Some(MOST_AROUND))?;
-    Ok(Json(memory(&core)?.show(&format!("{kind}/{place}"), around, all.unwrap_or(false)).await?))
+    Ok(Json(core.parts.memory.show(&format!("{kind}/{place}"), around, all.unwrap_or(false)).await?))
 }
 
 /// Says what of the memory the model of a turn was shown, and why.
@@ -106,14 +94,14 @@ pub(crate) async fn show(
     operation_id = "explainMemory",
     tag = "memory",
     params(("run" = String, Path, description = "The turn"), Whose),
-    responses((status = OK, body = MemoryOfRun, description = "What it was shown"), NotFound, Invalid, AgentStopped)
+    responses((status = OK, body = MemoryOfRun, description = "What it was shown"), NotFound, Invalid)
 )]
 pub(crate) async fn explain(
     State(core): State<Shared>,
     Named(run): Named<String>,
     Asked(Whose { all }): Asked<Whose>,
 ) -> Result<Json<MemoryOfRun>, Problem> {
-    Ok(Json(memory(&core)?.explain(&run, all.unwrap_or(false)).await?))
+    Ok(Json(core.parts.memory.explain(&run, all.unwrap_or(false)).await?))
 }
 
 /// How the memory is: how much there is, and how far it is with what was said lately.
@@ -122,8 +110,8 @@ pub(crate) async fn explain(
     path = "/memory",
     operation_id = "memoryState",
     tag = "memory",
-    responses((status = OK, body = MemoryState, description = "How it is"), AgentStopped)
+    responses((status = OK, body = MemoryState, description = "How it is"))
 )]
 pub(crate) async fn state(State(core): State<Shared>) -> Result<Json<MemoryState>, Problem> {
-    Ok(Json(memory(&core)?.state().await?))
+    Ok(Json(core.parts.memory.state().await?))
 }

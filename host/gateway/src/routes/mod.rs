@@ -8,6 +8,7 @@ mod channels;
 mod chat;
 mod costs;
 mod events;
+mod knowledge;
 pub(crate) mod media;
 mod memory;
 mod metrics;
@@ -113,6 +114,12 @@ fn operations() -> Vec<UtoipaMethodRouter<Shared>> {
         routes!(memory::search),
         routes!(memory::show),
         routes!(memory::explain),
+        routes!(knowledge::list),
+        routes!(knowledge::search),
+        routes!(knowledge::show, knowledge::remove),
+        routes!(knowledge::section),
+        routes!(knowledge::import),
+        routes!(knowledge::reindex),
         routes!(questions::list),
         routes!(questions::answer),
     ]

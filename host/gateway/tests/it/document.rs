@@ -188,6 +188,9 @@ async fn the_models_of_a_vendor_are_as_the_document_says_and_its_refusal_is_told
 
 type Asked = (Method, &'static str, Vec<(&'static str, String)>, &'static str, u16);
 
+/// A text that can be imported.
+const HOUSE: &str = "# House\n\nThe boiler stands in the cellar.\n";
+
 /// A price that can be set.
 const PRICE: &str = r#"{"model":"*","valid_from":"2026-11-01","currency":"EUR","rates":{"input":"1","output":"2"},
     "bands":[{"since":"22:00","until":"06:00","weekdays":[1],"above":1000,"rates":{"input":"1","output":"2"}}]}"#;
@@ -201,6 +204,7 @@ fn requests(run: &str) -> Vec<Asked> {
     let grant = |plugin: &str| vec![("name", plugin.to_owned()), ("capability", "http".to_owned())];
     let account = |user: &str| vec![("channel", "qq".to_owned()), ("user", user.to_owned())];
     let address = |address: &str| vec![("address", address.to_owned())];
+    let passage = |place: &str| vec![("kind", "said".to_owned()), ("place", place.to_owned())];
     let none = Vec::new;
     let mut all = vec![
         (get.clone(), "/ping", none(), "", 200),
@@ -286,10 +290,34 @@ fn requests(run: &str) -> Vec<Asked> {
         (post.clone(), "/media", none(), NOTE, 200),
         (post.clone(), "/media", none(), "", 422),
         (get.clone(), "/media", none(), "", 200),
+        (get.clone(), "/memory", none(), "", 200),
+        (get.clone(), "/memory/search?text=cat", none(), "", 200),
+        (get.clone(), "/memory/search", none(), "", 400),
+        (get.clone(), "/memory/search?text=cat&limit=0", none(), "", 422),
+        (get.clone(), "/memory/passages/{kind}/{place}", passage("7"), "", 200),
+        (get.clone(), "/memory/passages/{kind}/{place}", passage("9"), "", 404),
+        (get.clone(), "/memory/runs/{run}", vec![("run", run.to_owned())], "", 200),
         (get.clone(), FILE, address(ADDRESS), "", 200),
         (get.clone(), FILE, address("0000000000000000"), "", 404),
         (delete.clone(), FILE, address(ADDRESS), "", 200),
         (delete.clone(), FILE, address(ADDRESS), "", 404),
+        (post.clone(), "/knowledge/import?file=house.md", none(), HOUSE, 200),
+        (post.clone(), "/knowledge/import?file=house.md", none(), "another text", 409),
+        (post.clone(), "/knowledge/import?file=house.md&how=replace", none(), HOUSE, 200),
+        (post.clone(), "/knowledge/import?file=house.pdf", none(), HOUSE, 422),
+        (post.clone(), "/knowledge/import?file=house.md&how=well", none(), HOUSE, 400),
+        (get.clone(), "/knowledge", none(), "", 200),
+        (get.clone(), "/knowledge/search?text=boiler&limit=3&base=house", none(), "", 200),
+        (get.clone(), "/knowledge/search?text=boiler&limit=0", none(), "", 422),
+        (get.clone(), "/knowledge/search?text=boiler&audience=cats", none(), "", 422),
+        (get.clone(), "/knowledge/bases/{name}", name("house"), "", 200),
+        (get.clone(), "/knowledge/bases/{name}", name("none"), "", 404),
+        (get.clone(), "/knowledge/bases/{name}/section?heading=house", name("house"), "", 200),
+        (get.clone(), "/knowledge/bases/{name}/section?heading=roof", name("house"), "", 404),
+        (post.clone(), "/knowledge/reindex", none(), "", 200),
+        (post.clone(), "/knowledge/reindex?base=none", none(), "", 404),
+        (delete.clone(), "/knowledge/bases/{name}", name("house"), "", 200),
+        (delete.clone(), "/knowledge/bases/{name}", name("house"), "", 404),
         (get, "/questions", none(), "", 200),
         (post.clone(), "/questions/{id}", id("3"), r#"{"allow":true}"#, 200),
         (post.clone(), "/questions/{id}", id("4"), r#"{"allow":false}"#, 404),

@@ -532,7 +532,7 @@ pub struct ChatEnd {
 impl ChatEnd {
     /// The next frame, or why the connection was closed.
     pub async fn next(&mut self) -> Result<Frame, String> {
-        self.frames.recv().await.unwrap_or_else(|| Err("dropped".into()))
+        self.frames.recv().await.unwrap_or_else(|| Err("less-relevant".into()))
     }
 
     pub fn say(&self, text: &str) {
@@ -689,6 +689,9 @@ impl MemoryAdmin for FakeMemory {
             characters: 120,
             took_ms: 12,
             left_out: vec!["documents".to_owned()],
+            window: Some(json!({ "choices": [{ "occasion": "full", "events": 41, "most_events": 30, "exchanges": [
+                { "verdict": "relevant" }, { "verdict": "less-relevant" }, { "verdict": "current" }
+            ] }], "before": null })),
             tools: Some(json!({ "of": 40, "nearest": ["weather"], "named": [], "always": ["memory_recall"] })),
         })
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use homeagent_gateway::{Gateway, Live, Parts, StartError};
 use homeagent_journal::Journal;
+use homeagent_knowledge::Knowledge;
 use homeagent_media::Store;
 use homeagent_providers::{Costs, Policy, Providers};
 use homeagent_settings::{
@@ -159,17 +160,24 @@ fn build(home: &TempDir, listen: &str, listeners: Arc<dyn Listeners>) -> (Parts,
         bindings: Bindings::open(&database).unwrap(),
         journal: journal.clone(),
         media: media(home, &settings),
+        memory: Arc::new(FakeMemory),
         keeper: Arc::new(FakeKeeper::with(Live {
             turns: turns.clone(),
             providers: Arc::new(providers.unwrap()),
             plugins: plugins.clone(),
             adapters,
             listeners,
-            memory: Some(Arc::new(FakeMemory)),
+            knowledge: Some(knowledge(home, &settings)),
         })),
         monitor: Arc::new(FakeMonitor),
     };
     (parts, (turns, plugins, settings, secrets, journal, ledger))
+}
+
+/// With no model: what is found is found by its words.
+fn knowledge(home: &TempDir, settings: &Settings) -> Arc<Knowledge> {
+    let (home, embedder) = (home.path().to_path_buf(), tokio::sync::watch::channel(None).1);
+    Knowledge::open(homeagent_knowledge::Parts { home, settings: settings.clone(), embedder }).unwrap()
 }
 
 fn media(home: &TempDir, settings: &Settings) -> Store {

@@ -220,5 +220,5 @@ async fn the_memory_is_searched_and_explained_for_its_owner() {
     assert_eq!(house.local(Method::GET, "/api/v1/memory/runs/r1", "").await.ok()["took_ms"], 12);
     assert_eq!(house.local(Method::GET, "/api/v1/memory", "").await.ok()["passages"], 42);
     house.local(Method::POST, "/api/v1/agent/stop", "").await.ok();
-    house.local(Method::GET, "/api/v1/memory", "").await.problem(503);
+    house.local(Method::GET, "/api/v1/memory", "").await.ok();
 }

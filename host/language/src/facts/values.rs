@@ -360,6 +360,11 @@ pub(super) fn english_place(said: &str) -> Option<String> {
         )
     });
     let cut = COMPANY.find(said).map_or(said.len(), |company| company.start());
+    let said = said.get(..cut)?;
+    // "Turin, the old part of town" is Turin; "Paris, France" is both.
+    let goes_on =
+        |(at, _): &(usize, &str)| said.get(at + 2..).is_some_and(|after| after.starts_with(|c: char| c.is_lowercase()));
+    let cut = said.match_indices(", ").find(goes_on).map_or(said.len(), |(at, _)| at);
     let place = english_thing(said.get(..cut)?)?;
     let fits = place.split_whitespace().count() <= 7
         && !NO_ENGLISH_PLACE.is_match(&place)

@@ -101,12 +101,19 @@ impl<'a> Reader<'a> {
         let subjects = self.listed(subject);
         let mut state = |predicate: String, object: usize| {
             for subject in &subjects {
+                let named = self.is_named(*subject);
                 for object in self.listed(object) {
                     let (subject, object) = (self.phrase(*subject), self.phrase(object));
                     let usable =
                         !predicate.is_empty() && !subject.is_empty() && !object.is_empty() && subject != object;
                     if usable {
-                        triples.push(Triple { subject, predicate: predicate.clone(), object, ..setting.clone() });
+                        triples.push(Triple {
+                            subject,
+                            predicate: predicate.clone(),
+                            object,
+                            named,
+                            ..setting.clone()
+                        });
                     }
                 }
             }
@@ -141,13 +148,24 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Whether a subject is whoever speaks, or somebody or something by name.
+    fn is_named(&self, at: usize) -> bool {
+        self.token(at).is_some_and(|token| token.upos == Upos::Propn || matches!(token.text.as_str(), "I" | "我"))
+    }
+
     /// "Bush, the president": the one is the other.
     fn apposition(&self, at: usize, triples: &mut Vec<Triple>) {
         for other in self.all(at, "appos") {
             let (subject, object) = (self.phrase(at), self.phrase(other));
             let verb = if self.parsed.language == Language::Chinese { "是" } else { "is" };
             if !subject.is_empty() && !object.is_empty() {
-                triples.push(Triple { subject, predicate: verb.to_owned(), object, ..self.plain() });
+                triples.push(Triple {
+                    subject,
+                    predicate: verb.to_owned(),
+                    object,
+                    named: self.is_named(at),
+                    ..self.plain()
+                });
             }
         }
     }
@@ -160,6 +178,7 @@ impl<'a> Reader<'a> {
             negated: false,
             past: false,
             modal: false,
+            named: false,
             reported: false,
             span: 0..self.sentence.len(),
         }

@@ -31,6 +31,8 @@ pub struct Triple {
     pub past: bool,
     /// That it may, should or would be rather than is.
     pub modal: bool,
+    /// That the subject is whoever speaks, or has a name.
+    pub named: bool,
     /// That somebody in the text says it, rather than the text.
     pub reported: bool,
     /// The sentence it stands in: bytes of the text.

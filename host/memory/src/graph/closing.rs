@@ -8,15 +8,13 @@ use super::model::{Closing, Holding};
 use super::predicate;
 use super::resolve::Context;
 use super::writing::Writing;
+use crate::social::TRAIT;
 
 /// Below this a claim is too weak to end another.
 const SURE: f64 = 0.5;
 
 /// How much less sure than the other it may be.
 const SLACK: f64 = 0.25;
-
-/// The label of a trait, of which a person has one value for each key.
-pub(crate) const TRAIT: &str = "trait";
 
 /// A relation with the same subject and predicate.
 struct Other {

@@ -274,7 +274,7 @@ impl Writing<'_> {
         let names: Vec<(i64, String)> =
             self.connection.prepare_cached(&sql)?.query_map([entity], read)?.collect::<Result<_, _>>()?;
         for (name, text) in names {
-            self.forget_mentions(name);
+            self.forget_name(name);
             terms::remove_name(self.connection, name, &text)?;
             let steps = "DELETE FROM graph_steps WHERE row = ?1 AND what IN ('named', 'preferred')";
             self.connection.prepare_cached(steps)?.execute([name])?;

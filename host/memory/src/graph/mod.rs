@@ -3,10 +3,12 @@
 //! [`Graph::commit`] takes claims, [`Graph::recall`] finds relations, [`Graph::undo`] takes changes back. Every call
 //! reads or writes the disk and so belongs on a thread where that is allowed.
 
+mod candidates;
 mod change;
 mod closing;
 mod commit;
 mod delete;
+mod entities;
 mod error;
 mod merged;
 mod model;
@@ -28,13 +30,16 @@ mod writing;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use homeagent_settings::Database;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
+use tokio::sync::Notify;
 
+pub use candidates::{NameRow, Weakness};
 pub use change::{Author, Change, Changed};
 pub use delete::Deleted;
+pub use entities::NameVectors;
 pub use error::GraphError;
 pub use model::{Claim, Closing, Committed, Entity, EntityKind, Holding, Node, Refusal, Relation, Sentence, Source};
 
@@ -42,6 +47,7 @@ pub use recall::{Found, Question};
 pub use summary::Summary;
 
 use crate::Audiences;
+use crate::vectors::{Kind, Vectors};
 use error::Stop;
 use merged::Merged;
 use tombstones::Tombstones;
@@ -72,6 +78,10 @@ struct Shared {
     generation: AtomicU64,
     shown: shown::Shown,
     summaries: summary::Kept,
+    /// Told when there are new names.
+    changed: Arc<Notify>,
+    /// The names' vectors, which go with them.
+    vectors: OnceLock<Vectors>,
 }
 
 impl Graph {
@@ -95,6 +105,8 @@ impl Graph {
             generation: AtomicU64::new(0),
             shown: shown::Shown::default(),
             summaries: summary::Kept::default(),
+            changed: Arc::default(),
+            vectors: OnceLock::new(),
         };
         let graph = Self { shared: Arc::new(shared) };
         graph.write("preparing the graph", |writing| {
@@ -109,6 +121,12 @@ impl Graph {
         *graph.shared.merged.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(merged);
         *graph.shared.tombstones.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(tombstones);
         Ok(graph)
+    }
+
+    /// Says where the vectors of its names are, for all clones: a name that goes takes its vector with it.
+    pub fn set_vectors(&self, vectors: Vectors) {
+        // Whoever comes second has the same file.
+        let _ = self.shared.vectors.set(vectors);
     }
 
     /// Reads on a connection that sees all that was committed.
@@ -175,6 +193,12 @@ impl Graph {
             Arc::make_mut(&mut tombstones).extend(done.tombstones);
         }
         shared.generation.fetch_add(1, Ordering::Release);
+        if let Some(vectors) = shared.vectors.get().filter(|_| !done.gone.is_empty())
+            && let Err(error) = vectors.remove(Kind::Entity, &done.gone)
+        {
+            tracing::warn!(%error, "vectors of deleted names were left");
+        }
+        shared.changed.notify_one();
     }
 
     fn merged(&self) -> Arc<Merged> {

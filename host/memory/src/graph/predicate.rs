@@ -205,6 +205,9 @@ fn spellings(known: &'static Known) -> impl Iterator<Item = &'static str> {
     known.spellings.split('|').map(str::trim).chain([known.key, known.chinese, known.english])
 }
 
+/// Single characters that ask for a predicate wherever they stand.
+const TELLING: &[&str] = &["住", "爱", "养", "妈", "爸"];
+
 /// The longest predicate, in characters.
 const LONGEST: usize = 64;
 
@@ -241,11 +244,11 @@ pub fn asked_for(question: &str) -> Vec<&'static str> {
         if spelling.is_ascii() {
             spelling.len() > 2 && padded.contains(&format!(" {spelling} "))
         } else {
-            // A single character such as 有 or 在 is in almost any question.
-            spelling.chars().nth(1).is_some() && solid.contains(spelling)
+            // Most single characters, such as 有 or 家, are in almost any question.
+            (spelling.chars().nth(1).is_some() || TELLING.contains(&spelling)) && solid.contains(spelling)
         }
     };
-    let spelt = |known: &&Known| known.spellings.split('|').chain([known.key]).any(|spelling| asks(spelling.trim()));
+    let spelt = |known: &&'static Known| spellings(known).any(asks);
     TABLE.iter().filter(spelt).filter(|known| known.key != "is_a").map(|known| known.key).collect()
 }
 
@@ -300,6 +303,7 @@ mod tests {
     fn questions_ask_for_predicates() {
         assert_eq!(asked_for("Where does Melanie live?"), ["home"]);
         assert_eq!(asked_for("小明住在哪里，生日是哪天"), ["home", "birthday"]);
+        assert_eq!(asked_for("小明住哪"), ["home"]);
         assert!(asked_for("他在那里有什么").is_empty());
     }
 

@@ -166,7 +166,7 @@ impl<'a> Showing<'a> {
             None => bare.literal.unwrap_or_default(),
         };
         let closer = self.closer(bare.id)?;
-        let is_trait = bare.kinds.split(' ').any(|kind| kind == super::closing::TRAIT);
+        let is_trait = bare.kinds.split(' ').any(|kind| kind == crate::social::TRAIT);
         let text = if is_trait && predicate::find(&bare.predicate).is_none() {
             format!("{subject}: {} = {object}", bare.predicate)
         } else {
@@ -250,6 +250,37 @@ impl Graph {
                 found.extend(showing.entity(root)?);
             }
             found.sort_by_key(|entity| (-entity.mentions, entity.id));
+            Ok(found)
+        })
+    }
+
+    /// Entities of a kind, the most spoken of first.
+    ///
+    /// # Errors
+    ///
+    /// What the database answers.
+    pub fn of_kind(&self, kind: EntityKind, limit: u32, viewer: &Viewer) -> Result<Vec<Entity>, GraphError> {
+        self.show("listing entities", viewer, |showing| {
+            let condition = showing.seen.condition("audience");
+            let accounts = if kind == EntityKind::Person {
+                format!("UNION ALL SELECT entity, 0 AS mentions FROM entity_accounts WHERE {condition}")
+            } else {
+                String::new()
+            };
+            let sql = format!(
+                "SELECT entity FROM (
+                     SELECT entity, mentions FROM names WHERE kind = ?1 AND {condition} {accounts})
+                 GROUP BY entity ORDER BY sum(mentions) DESC, entity LIMIT ?2"
+            );
+            let mut statement = showing.connection.prepare_cached(&sql)?;
+            let rows = statement.query_map(params![kind.as_str(), limit], |row| row.get::<_, i64>(0))?;
+            let (mut roots, mut found) = (std::collections::HashSet::new(), Vec::new());
+            for row in rows {
+                let root = showing.merged.root(row?);
+                if roots.insert(root) {
+                    found.extend(showing.entity(root)?);
+                }
+            }
             Ok(found)
         })
     }

@@ -77,6 +77,7 @@ impl Writing<'_> {
                 let sql = "SELECT text FROM names WHERE id = ?1";
                 let text: Option<String> = self.connection.query_row(sql, [row], |row| row.get(0)).optional()?;
                 let Some(text) = text else { return Ok(false) };
+                self.forget_name(row);
                 terms::remove_name(self.connection, row, &text)?;
                 self.connection.execute("DELETE FROM names WHERE id = ?1", [row])?
             }

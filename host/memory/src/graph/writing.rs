@@ -37,6 +37,8 @@ pub(super) struct Done {
     pub(super) audiences: Vec<(String, i64)>,
     pub(super) merged: Option<Merged>,
     pub(super) tombstones: Vec<(Hash, i64)>,
+    /// Rows of names that went.
+    pub(super) gone: Vec<i64>,
 }
 
 impl<'a> Writing<'a> {
@@ -83,8 +85,9 @@ impl<'a> Writing<'a> {
         *self.mentions.entry(name).or_default() += 1;
     }
 
-    /// Forgets a mention counted for a row that goes.
-    pub(super) fn forget_mentions(&mut self, name: i64) {
+    /// Notes that a name's row goes.
+    pub(super) fn forget_name(&mut self, name: i64) {
+        self.done.gone.push(name);
         self.mentions.remove(&name);
         self.met.retain(|_, met| met.name != name);
     }

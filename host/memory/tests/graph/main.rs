@@ -5,5 +5,6 @@ mod closing;
 mod deleting;
 mod names;
 mod recalling;
+mod tools;
 mod undoing;
 mod world;

@@ -21,7 +21,9 @@ pub fn core_declarations() -> Vec<Declaration> {
     all.extend(plugin());
     all.extend(network());
     all.extend(media());
+    all.extend(knowledge());
     all.extend(recollection());
+    all.extend(distillation());
     all.extend(surfaces());
     all.extend(context());
     all
@@ -489,6 +491,64 @@ fn media() -> Vec<Declaration> {
             "Where others reach this daemon, such as https://home.example; without it, links go to this machine's own \
              programs alone",
         ),
+    ]
+}
+
+fn knowledge() -> Vec<Declaration> {
+    vec![
+        integer("core.knowledge.file_mib", 16, (1, 256), "How large the text of a knowledge base may be")
+            .counted_in("MiB"),
+        Declaration::new(
+            "core.knowledge.in_groups",
+            Kind::choice(&["everyone", "members"]),
+            "everyone",
+            "Which knowledge bases are used in groups: those for everyone, or those for members of the house too",
+        ),
+    ]
+}
+
+/// The memory's own loops.
+fn distillation() -> Vec<Declaration> {
+    vec![
+        integer(
+            "core.memory.archive_minutes",
+            2,
+            (0, 10_080),
+            "How often new messages are read for facts about people; 0: never",
+        )
+        .counted_in("minutes"),
+        integer(
+            "core.memory.archive_messages",
+            500,
+            (1, 100_000),
+            "How many messages and documents are read at a time",
+        )
+        .counted_in("messages"),
+        integer(
+            "core.memory.merge_minutes",
+            60,
+            (0, 10_080),
+            "How often a model is asked which names mean the same; 0: never",
+        )
+        .counted_in("minutes"),
+        integer("core.memory.merge_pairs", 20, (0, 200), "About how many pairs of names a model is asked at a time")
+            .counted_in("pairs"),
+        integer(
+            "core.memory.review_minutes",
+            240,
+            (0, 10_080),
+            "How often a model looks once more at what the memory is not sure of; 0: never",
+        )
+        .counted_in("minutes"),
+        integer("core.memory.review_relations", 20, (0, 200), "About how many statements a model is asked at a time")
+            .counted_in("statements"),
+        integer(
+            "core.memory.review_days",
+            7,
+            (0, 3650),
+            "How old something unsure must be before a model looks at it once more",
+        )
+        .counted_in("days"),
     ]
 }
 

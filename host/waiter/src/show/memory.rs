@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use homeagent_types::memory::{MemoryHit, MemoryOfRun, MemoryPassage, MemoryPlace, MemoryState};
 use jiff::tz::TimeZone;
+use serde_json::Value;
 
 use super::moment;
 use crate::client::read;
@@ -94,6 +95,9 @@ pub(crate) fn explained(answer: &str, zone: &TimeZone) -> Result<String, Failure
     if !run.left_out.is_empty() {
         let _ = writeln!(text, "left out: {}", plain_line(&run.left_out.join(", ")));
     }
+    if let Some(window) = &run.window {
+        text.push_str(&window_of(window));
+    }
     if let Some(tools) = &run.tools {
         let _ = writeln!(text, "of {} tools these were shown:", tools["of"]);
         for why in ["always", "named", "called", "nearest"] {
@@ -105,6 +109,31 @@ pub(crate) fn explained(answer: &str, zone: &TimeZone) -> Result<String, Failure
         }
     }
     Ok(text)
+}
+
+/// What became of the conversation's window, a line for each choice that was made.
+fn window_of(window: &Value) -> String {
+    let mut text = String::new();
+    for choice in window["choices"].as_array().into_iter().flatten() {
+        let verdicts: Vec<&str> = choice["exchanges"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|exchange| exchange["verdict"].as_str())
+            .collect();
+        let left = verdicts.iter().filter(|verdict| !matches!(**verdict, "current" | "recent" | "relevant")).count();
+        let stayed = match verdicts.len() - left {
+            0 => "all of it stayed".to_owned(),
+            stayed => format!("{stayed} exchanges stayed, {left} left it for the documents"),
+        };
+        let why = plain_line(choice["occasion"].as_str().unwrap_or_default());
+        let _ = writeln!(
+            text,
+            "window ({why}): {} of at most {} events; {stayed}",
+            choice["events"], choice["most_events"]
+        );
+    }
+    text
 }
 
 fn who(passage: &MemoryPassage) -> &str {

@@ -126,12 +126,53 @@ async fn timers_are_listed_paused_resumed_and_cancelled() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_remembered_is_found_shown_and_explained() {
     let house = House::open().await;
-    insta::assert_snapshot!(run(&house, &["memory"]).await.shown(&house), @"");
-    insta::assert_snapshot!(run(&house, &["memory", "search", "my", "cat"]).await.shown(&house), @"");
-    insta::assert_snapshot!(run(&house, &["memory", "show", "said/7"]).await.shown(&house), @"");
-    insta::assert_snapshot!(run(&house, &["memory", "explain", "r1", "--all"]).await.shown(&house), @"");
-    insta::assert_snapshot!(run(&house, &["memory", "explain", "r1"]).await.shown(&house), @"");
-    insta::assert_snapshot!(run(&house, &["memory", "show", "said/8"]).await.shown(&house), @"");
+    insta::assert_snapshot!(run(&house, &["memory"]).await.shown(&house), @r"
+    42 passages can be found
+    the journal is read up to 90 of 100
+    by words, and by meaning as vectors are made (multilingual-e5-small; 20 since the start)
+    not well: the disk is full
+    --- exit code 0
+    ");
+    insta::assert_snapshot!(run(&house, &["memory", "search", "my", "cat"]).await.shown(&house), @r"
+    ID      WHEN              WHERE      WHO  SCORE  WHAT
+    said/7  2026-05-03 03:09  cli:owner  Ann  0.75   my cat is ␛[2J团子
+    --- exit code 0
+    ");
+    insta::assert_snapshot!(run(&house, &["memory", "show", "said/7"]).await.shown(&house), @r"
+    said/7 in cli:owner, for person:cli:owner
+    > 2026-05-03 03:09  Ann: my cat is 团子
+      2026-05-03 03:09  the agent: a nice name
+    --- exit code 0
+    ");
+    insta::assert_snapshot!(run(&house, &["memory", "explain", "r1", "--all"]).await.shown(&house), @r"
+    ID      WHEN              WHO                  SCORE  WHAT
+    said/7  2026-05-03 03:09  Ann (others' words)  0.75   my cat is 团子
+    also shown: kept facts
+    120 characters, found in 12 ms
+    left out: documents
+    window (full): 41 of at most 30 events; 2 exchanges stayed, 1 left it for the documents
+    of 40 tools these were shown:
+      always: memory_recall
+      nearest: weather
+    --- exit code 0
+    ");
+    insta::assert_snapshot!(run(&house, &["memory", "explain", "r1"]).await.shown(&house), @r"
+    ID      WHEN              WHO                  SCORE  WHAT
+    said/7  2026-05-03 03:09  Ann (others' words)  0.75   (not for you, or forgotten)
+    also shown: kept facts
+    120 characters, found in 12 ms
+    left out: documents
+    window (full): 41 of at most 30 events; 2 exchanges stayed, 1 left it for the documents
+    of 40 tools these were shown:
+      always: memory_recall
+      nearest: weather
+    --- exit code 0
+    ");
+    insta::assert_snapshot!(run(&house, &["memory", "show", "said/8"]).await.shown(&house), @r"
+    --- stderr
+    there is no passage said/8
+    --- exit code 1
+    ");
     let all = run(&house, &["memory", "search", "cat", "--all", "--json"]).await;
     assert_eq!(
         (all.json()[0]["id"].as_str(), all.json()[1]["parts"][0]["name"].as_str()),

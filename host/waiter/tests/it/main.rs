@@ -15,5 +15,6 @@ mod costs;
 mod fakes;
 #[path = "../../../gateway/tests/it/house.rs"]
 mod house;
+mod knowledge;
 mod program;
 mod terminal;

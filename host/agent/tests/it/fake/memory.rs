@@ -14,7 +14,8 @@ pub(crate) struct FakeMemory {
 
 impl FakeMemory {
     pub(crate) fn of(passages: Vec<Recalled>) -> Arc<Self> {
-        let found = Recollection { passages, ..Recollection::default() };
+        let foreign = passages.iter().any(|passage| passage.foreign);
+        let found = Recollection { passages, foreign, ..Recollection::default() };
         Arc::new(Self { has: Mutex::new(Some(found)), ..Self::default() })
     }
 }

@@ -61,7 +61,7 @@ fn in_full(clause: &str) -> String {
 
 static OPENING: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
-        r"(?i)^(?:\W|\b(?:hi|hello|hey|there|yes|yeah|yep|yup|no|nope|nah|oh|ah|well|so|ok|okay|and|but|or|also|plus|btw|by the way|actually|honestly|to be honest|tbh|frankly|personally|anyway|anyways|fyi|just so you know|you know|you should know(?: that)?|i should mention(?: that)?|i should say(?: that)?|",
+        r"(?i)^(?:\W|note (?:this|that)(?: down)?:|(?:for the form|about me|about my \w+|my \w+|reminder|update|an update|for you to know|to be clear):|\b(?:hi|hello|hey|there|yes|yeah|yep|yup|no|nope|nah|oh|ah|well|so|ok|okay|and|but|or|also|plus|btw|by the way|actually|honestly|to be honest|tbh|frankly|personally|anyway|anyways|fyi|just so you know|you know|you should know(?: that)?|i should mention(?: that)?|i should say(?: that)?|",
         r"as you know|as i said|like i said|i told you(?: that)?|i said(?: that)?|i mentioned(?: that)?|remember(?: that)?|please remember(?: that)?|please note(?: that)?|note(?: that)?|keep in mind(?: that)?|don't forget(?: that)?|do not forget(?: that)?|i mean|i must say(?: that)?|i have to say(?: that)?|the thing is(?: that)?|the truth is(?: that)?|in fact|because|since|as|although|though|while|unfortunately|sadly|luckily|fortunately|good morning|good evening|good afternoon|nice to meet you|thanks|thank you|correction|sorry|haha|lol|guess what|fun fact|for the record|to introduce myself|let me introduce myself|that|it is because|first|second|finally)\b)+",
     ))
 });

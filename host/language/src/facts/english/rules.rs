@@ -52,7 +52,7 @@ const TABLE: &[(&str, Make)] = &[
     (r"^(?:my )?(?:major|degree) is(?: in)? (?P<v>.+)$", studies),
     // Ages.
     (
-        r"^(?:am|is|was|turned|just turned|have turned|will be|am turning|is turning|turn|turns|will turn|am going to be|am about to turn|be) (?:only |almost |nearly )?(?P<n>\d{1,3}|[a-z]+(?:[- ][a-z]+)?)(?P<y> ?-? ?(?:years? old|yrs? old|y/?o|years? of age))?(?:\W*| now| today| this year)$",
+        r"^(?:am|is|was|turned|just turned|have turned|will be|am turning|is turning|turn|turns|will turn|am going to be|am about to turn|be) (?:only |almost |nearly )?(?P<n>\d{1,3}|[a-z]+(?:[- ][a-z]+)?)(?P<y> ?-? ?(?:years? old|yrs? old|y/?o|years? of age))?(?:\W*| now| today| this year|,.*)$",
         years,
     ),
     // Homes.

@@ -1,0 +1,10 @@
+//! The knowledge base in a folder of its own.
+
+#![allow(clippy::unwrap_used, missing_docs, unreachable_pub, reason = "tests")]
+
+mod faults;
+mod following;
+mod home;
+mod importing;
+mod searching;
+mod tools;

@@ -1,0 +1,120 @@
+//! What the memory has for a turn: passages, documents and the names that the graph knows.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use homeagent_journal::Seq;
+use homeagent_settings::DatabaseError;
+use homeagent_types::Viewer;
+
+use crate::documents;
+use crate::graph::GraphError;
+use crate::index::PassageKind;
+use crate::memory::Memory;
+use crate::recall::{Hit, RecallError};
+use crate::recollection::{Occasion, Recalled, Recollection, Remembers};
+use crate::said::Said;
+
+/// So many times as many passages are looked for as are wanted: some stand in the window, or are gone from the journal.
+const SPARE: usize = 4;
+
+/// What else there is than passages.
+struct Around {
+    documents: Result<documents::Summary, DatabaseError>,
+    index: Result<String, GraphError>,
+}
+
+impl Memory {
+    /// What was said earlier, for a turn, in the order of time.
+    async fn passages(&self, occasion: &Occasion, viewer: Viewer) -> Result<Vec<Recalled>, RecallError> {
+        let kinds = vec![PassageKind::Said, PassageKind::Answered];
+        let wanted = occasion.passages.saturating_mul(SPARE);
+        let hits = self.find(&occasion.text, viewer.clone(), wanted, kinds, Some(occasion.called.clone())).await?;
+        let places: Vec<Seq> = hits.iter().filter_map(|hit| hit.passage.origin.parse().ok()).collect();
+        // The journal has the last word: what is gone from it is not told any more, whoever still knows of it.
+        let events = self.journal().events_at(places).await.unwrap_or_default();
+        let said: HashMap<Seq, Said> = events.iter().filter_map(Said::read).map(|said| (said.seq, said)).collect();
+        let mut left = occasion.characters;
+        let mut passages: Vec<Recalled> = Vec::new();
+        for hit in hits {
+            let Some(said) = hit.passage.origin.parse().ok().and_then(|seq: Seq| said.get(&seq)) else { continue };
+            let length = hit.passage.text.chars().count();
+            let is_shown = occasion.window.contains(&said.trace) || said.run.as_ref() == Some(&occasion.run);
+            if is_shown || !viewer.may_see(&said.audience) || length > left {
+                continue;
+            }
+            left -= length;
+            passages.push(recalled(hit, said, &occasion.conversation));
+            if passages.len() >= occasion.passages {
+                break;
+            }
+        }
+        passages.sort_by_key(|passage| passage.at_ms);
+        Ok(passages)
+    }
+
+    /// What the documents and the graph have.
+    async fn around(&self, text: String, viewer: Viewer) -> Option<Around> {
+        let (documents, graph) = (self.context().documents().clone(), self.graph().clone());
+        let look = move || Around {
+            documents: documents.summary(&text, None, &viewer),
+            index: graph.index_summary(&viewer).map(|summary| summary.text()),
+        };
+        tokio::task::spawn_blocking(look).await.ok()
+    }
+}
+
+/// Takes what was read; what was not is named among what is left out.
+fn take<T: Default, E: std::fmt::Display>(
+    read: Result<T, E>,
+    what: &'static str,
+    left_out: &mut Vec<&'static str>,
+) -> T {
+    read.unwrap_or_else(|error| {
+        tracing::warn!(%error, what, "a part of the memory can't be read and is left out");
+        left_out.push(what);
+        T::default()
+    })
+}
+
+fn recalled(hit: Hit, said: &Said, here: &str) -> Recalled {
+    let kind = if said.name().is_none() { "answered" } else { "said" };
+    Recalled {
+        kind: kind.to_owned(),
+        origin: hit.passage.origin,
+        at_ms: said.at_ms,
+        speaker: said.name(),
+        here: said.conversation == here,
+        foreign: said.foreign,
+        score: hit.score,
+        text: hit.passage.text,
+    }
+}
+
+#[async_trait]
+impl Remembers for Memory {
+    async fn recollect(&self, occasion: Occasion) -> Recollection {
+        let viewer = self.audiences().viewer(&occasion.audience);
+        let (passages, around) =
+            tokio::join!(self.passages(&occasion, viewer.clone()), self.around(occasion.text.clone(), viewer));
+        let mut left_out = Vec::new();
+        let passages = take(passages, "passages", &mut left_out);
+        let mut found = Recollection { passages, ..Recollection::default() };
+        if let Some(Around { documents, index }) = around {
+            let documents = take(documents, "documents", &mut left_out);
+            found.foreign = documents.foreign;
+            found.documents = documents.text;
+            found.index = take(index, "index", &mut left_out);
+        }
+        found.foreign |= found.passages.iter().any(|passage| passage.foreign);
+        // What was shown is nothing new when it is said again.
+        self.graph().note_shown(&occasion.run, found.passages.iter().map(|passage| passage.text.as_str()));
+        found.left_out = left_out;
+        found
+    }
+
+    async fn nearness(&self, query: &str, texts: Arc<[String]>) -> Vec<f32> {
+        self.near(query, texts).await
+    }
+}
