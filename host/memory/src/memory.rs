@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::Audiences;
-use crate::context::{self, RelevanceContext};
+use crate::context::{self, RelevanceContext, SessionTools};
 use crate::documents::{DocumentTools, Documents};
 use crate::follower::{Follower, Following};
 use crate::graph::{Graph, GraphError};
@@ -100,12 +100,12 @@ impl Memory {
         let audiences = Audiences::open(&database, bindings)?;
         let vectors = Vectors::open(&database)?;
         let index = Index::open(&database, &vectors)?;
-        let vectoriser = Vectoriser::new(Arc::new(index.clone()), vectors, embedder.clone());
+        let vectoriser = Vectoriser::new(Arc::new(index.clone()), vectors.clone(), embedder.clone());
         let recall = Recall::new(index.clone(), embedder.clone());
         let follower = Follower::open(&database, journal.clone(), settings.clone(), index.clone(), audiences.clone())?;
         let own_model = OwnModel::open(&database, settings.clone())?;
         let graph = Graph::open(&database, audiences.clone())?;
-        let documents = Documents::open(&home, &database)?;
+        let documents = Documents::open(&home, &database, &vectors)?;
         let context = RelevanceContext::open(context::Parts {
             home,
             journal: journal.clone(),
@@ -132,6 +132,7 @@ impl Memory {
         };
         memory.tasks.spawn(follower.run(memory.stop.clone()));
         memory.tasks.spawn(vectoriser.run(memory.stop.clone()));
+        memory.tasks.spawn(documents.clone().keep_vectors(memory.embedder.clone(), memory.stop.clone()));
         memory.tasks.spawn_blocking(move || {
             if let Err(error) = documents.look_through() {
                 tracing::warn!(%error, "the folder of documents can't be looked through");
@@ -172,7 +173,9 @@ impl Memory {
     #[must_use]
     pub fn toolboxes(&self) -> Vec<Arc<dyn Toolbox>> {
         let (context, audiences, embedder) = (self.context.clone(), self.audiences.clone(), self.embedder.clone());
-        vec![Arc::new(DocumentTools::new(context, audiences, embedder))]
+        let sessions =
+            SessionTools::new(self.recall.clone(), self.journal.clone(), self.audiences.clone(), self.settings.clone());
+        vec![Arc::new(DocumentTools::new(context, audiences, embedder)), Arc::new(sessions)]
     }
 
     /// From now on, models are asked by this one, for as long as it lives.
