@@ -10,6 +10,7 @@ pub mod fit;
 pub mod input;
 pub mod json;
 pub mod lines;
+pub mod memory;
 pub mod model;
 pub mod money;
 pub mod plugin;

@@ -10,6 +10,7 @@ use async_trait::async_trait;
 use utoipa::ToSchema;
 
 use crate::lines::{SourceChoice, SourceOrder, VectorRequest, Vectors};
+use crate::memory::{KnowledgeBase, KnowledgePassage, KnownPerson, MemoryHit};
 use crate::model::{
     AdapterDescriptor, Completion, EmbeddingRequest, Embeddings, Failure, HttpRequest, HttpResponse, ModelDelta,
     ModelInfo, ModelRequest, Prompt, Rehearsed, SourceLine, StreamEvent,
@@ -86,6 +87,37 @@ pub trait Toolbox: Send + Sync {
 
     /// Runs one. `arguments` have passed the tool's schema; `cause` says for whom, and who reads what comes of it.
     async fn call(&self, name: &str, arguments: serde_json::Value, cause: &Cause) -> Result<ToolOutput, CallError>;
+}
+
+/// What the agent remembers, as plugins reach it. Implemented where the memory and the knowledge base are put together.
+///
+/// `cause` is the call for which something is asked: what is shown is what all may know who read what comes of it. Without
+/// one it is what the owner may know in private.
+#[async_trait]
+pub trait PluginMemory: Send + Sync {
+    /// What fits a question best, best first.
+    async fn recall(&self, question: String, limit: usize, cause: Option<&Cause>) -> Result<Vec<MemoryHit>, CallError>;
+
+    /// Keeps a text that a plugin tells; answers with its name in the memory.
+    async fn note(&self, plugin: &str, text: String, cause: Option<&Cause>) -> Result<String, CallError>;
+
+    /// What of the knowledge base, or of one base of it, fits a question best, best first.
+    async fn search_knowledge(
+        &self,
+        question: String,
+        base: Option<String>,
+        limit: usize,
+        cause: Option<&Cause>,
+    ) -> Result<Vec<KnowledgePassage>, CallError>;
+
+    /// The bases that may be shown, by name.
+    async fn bases(&self, cause: Option<&Cause>) -> Result<Vec<KnowledgeBase>, CallError>;
+
+    /// Adds a text to the end of a base, which is made where there is none of this name.
+    async fn append_knowledge(&self, base: &str, text: String) -> Result<(), CallError>;
+
+    /// The people of this name, all where it is empty.
+    async fn people(&self, name: &str, cause: Option<&Cause>) -> Result<Vec<KnownPerson>, CallError>;
 }
 
 /// What is asked of the sources, and for whom. There is no other way to a model: turns of all kinds, plugins and the
