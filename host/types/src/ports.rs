@@ -10,11 +10,11 @@ use async_trait::async_trait;
 use utoipa::ToSchema;
 
 use crate::lines::{SourceChoice, SourceOrder, VectorRequest, Vectors};
-use crate::memory::{KnowledgeBase, KnowledgePassage, KnownPerson, MemoryHit};
 use crate::model::{
     AdapterDescriptor, Completion, EmbeddingRequest, Embeddings, Failure, HttpRequest, HttpResponse, ModelDelta,
     ModelInfo, ModelRequest, Prompt, Rehearsed, SourceLine, StreamEvent,
 };
+use crate::recollection::{KnowledgeBase, KnowledgePassage, KnownPerson, Remembered};
 use crate::stage::{Patch, StageContext};
 use crate::{
     Accepted, CallError, Cause, Errand, MediaKind, Meta, Offers, Output, OutputDelta, Principal, Receipt, Recording,
@@ -96,7 +96,8 @@ pub trait Toolbox: Send + Sync {
 #[async_trait]
 pub trait PluginMemory: Send + Sync {
     /// What fits a question best, best first.
-    async fn recall(&self, question: String, limit: usize, cause: Option<&Cause>) -> Result<Vec<MemoryHit>, CallError>;
+    async fn recall(&self, question: String, limit: usize, cause: Option<&Cause>)
+    -> Result<Vec<Remembered>, CallError>;
 
     /// Keeps a text that a plugin tells; answers with its name in the memory.
     async fn note(&self, plugin: &str, text: String, cause: Option<&Cause>) -> Result<String, CallError>;

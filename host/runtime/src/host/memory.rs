@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use homeagent_types::memory::{KnowledgeBase, KnowledgePassage, KnownPerson, MemoryHit};
 use homeagent_types::ports::PluginMemory;
+use homeagent_types::recollection::{KnowledgeBase, KnowledgePassage, KnownPerson, Remembered};
 use homeagent_types::{CallError, Cause, Denial};
 use tokio::sync::OwnedSemaphorePermit;
 use wasmtime::component::Accessor;
@@ -205,9 +205,9 @@ impl memory::Host for &mut InstanceState {}
 impl knowledge::Host for &mut InstanceState {}
 impl social::Host for &mut InstanceState {}
 
-impl From<MemoryHit> for memory::Hit {
-    fn from(hit: MemoryHit) -> Self {
-        let MemoryHit { id, kind, text, speaker, conversation, at, score } = hit;
+impl From<Remembered> for memory::Hit {
+    fn from(hit: Remembered) -> Self {
+        let Remembered { id, kind, text, speaker, conversation, at, score } = hit;
         Self { id, kind, text, speaker, conversation, at, score, meta: Vec::new() }
     }
 }

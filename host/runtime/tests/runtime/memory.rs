@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use homeagent_types::memory::{KnowledgeBase, KnowledgePassage, KnownPerson, MemoryHit};
 use homeagent_types::ports::{Haste, PluginAdmin, PluginMemory};
+use homeagent_types::recollection::{KnowledgeBase, KnowledgePassage, KnownPerson, Remembered};
 use homeagent_types::{CallError, Cause};
 use serde_json::{Value, json};
 
@@ -29,9 +29,9 @@ impl FakeMemory {
 
 #[async_trait]
 impl PluginMemory for FakeMemory {
-    async fn recall(&self, text: String, _: usize, cause: Option<&Cause>) -> Result<Vec<MemoryHit>, CallError> {
+    async fn recall(&self, text: String, _: usize, cause: Option<&Cause>) -> Result<Vec<Remembered>, CallError> {
         self.note_down(&text, cause);
-        Ok(vec![MemoryHit {
+        Ok(vec![Remembered {
             id: "said-7".into(),
             kind: "said".into(),
             text: "我对花生过敏".into(),

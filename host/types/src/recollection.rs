@@ -4,7 +4,7 @@ use crate::Timestamp;
 
 /// Something remembered.
 #[derive(Clone, Debug, PartialEq)]
-pub struct MemoryHit {
+pub struct Remembered {
     /// Its name in the memory.
     pub id: String,
     /// What it is: `said`, `answered`, `document`, `sentence`.
