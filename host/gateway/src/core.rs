@@ -9,7 +9,7 @@ use homeagent_journal::Journal;
 use homeagent_media::Store;
 use homeagent_providers::Costs;
 use homeagent_settings::{Bindings, Secrets, Settings, Sources};
-use homeagent_types::ports::MemoryAdmin;
+use homeagent_types::ports::{EmbeddingModels, MemoryAdmin};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -40,6 +40,8 @@ pub struct Parts {
     pub media: Store,
     /// What was said and done before.
     pub memory: Arc<dyn MemoryAdmin>,
+    /// The models that make vectors.
+    pub models: Arc<dyn EmbeddingModels>,
     /// The agent, and what lives as long as it does.
     pub keeper: Arc<dyn Keeper>,
     /// What the daemon knows of itself.

@@ -14,6 +14,7 @@ use homeagent_settings::{BindingError, DatabaseError, SecretsError, SettingsErro
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::keeper::{AgentError, Keeper};
+use crate::knowing::Knowing;
 use crate::lock::{HomeLock, LockError};
 use crate::logging::Log;
 use crate::meters::Meters;
@@ -56,6 +57,9 @@ pub enum StartError {
     /// The journal.
     #[error(transparent)]
     Journal(#[from] JournalError),
+    /// The memory.
+    #[error("{0}; its file is memory.db in the data folder")]
+    Memory(#[from] homeagent_memory::OpenError),
     /// The store of media.
     #[error("the folder media in the data folder can't be used: {source}; check that it belongs to you")]
     Media {
@@ -74,6 +78,7 @@ pub enum StartError {
 pub struct Daemon {
     gateway: Gateway,
     keeper: Keeper,
+    knowing: Knowing,
     journal: Journal,
     discovery: Discovery,
     /// Removes media that are too old.
@@ -119,7 +124,9 @@ impl Daemon {
         };
         // Before the agent takes up what the last stop left waiting: a port in use would cut that work off again.
         let doors = Doors::open(home, &listen).await?;
-        let keeper = Keeper::new(home.clone(), compiler, stores.clone());
+        let embedders = Arc::new(stores.embedders(home));
+        let knowing = Knowing::open(home, &stores, embedders.current())?;
+        let keeper = Keeper::new(home.clone(), compiler, stores.clone(), knowing.clone(), Arc::clone(&embedders));
         keeper.start().await?;
         let looked_at = stores.clone();
         let (journal, secrets) = (stores.journal.clone(), stores.secrets.clone());
@@ -143,12 +150,14 @@ impl Daemon {
                 bindings: stores.bindings,
                 journal: stores.journal,
                 media: stores.media,
+                memory: Arc::clone(&knowing.memory) as _,
+                models: embedders,
                 keeper: Arc::new(keeper.clone()),
                 monitor: Arc::new(Monitor::new(&log, meters, secrets)),
             },
         );
         looked_at.look_for_damage();
-        Ok(Self { gateway, keeper, journal, discovery, _tidying: tidying, log, _lock: lock })
+        Ok(Self { gateway, keeper, knowing, journal, discovery, _tidying: tidying, log, _lock: lock })
     }
 
     /// Where the API listens.
@@ -171,6 +180,7 @@ impl Daemon {
         self.keeper.rest().await;
         self.gateway.shutdown().await;
         self.keeper.stop().await;
+        self.knowing.close().await;
         self.journal.close().await;
         self.log.finish_spans().await;
         tracing::info!("stopped");

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use async_trait::async_trait;
 use homeagent_agent::{Agent, Phase};
 use homeagent_gateway::{Change, Live};
-use homeagent_memory::context::{OpenError, RelevanceContext};
+use homeagent_models::LocalModels;
 use homeagent_network::Network;
 use homeagent_providers::cost::CostNotice;
 use homeagent_providers::{Policy, Providers};
@@ -16,6 +16,7 @@ use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::task::AbortOnDropHandle;
 
+use crate::knowing::Knowing;
 use crate::stores::Stores;
 
 /// How many changes a slow listener may fall behind.
@@ -34,9 +35,6 @@ pub enum AgentError {
     /// The system's certificates, for the requests of plugins.
     #[error("the certificates that the system trusts can't be read: {0}; install the package ca-certificates")]
     Network(#[source] homeagent_network::tls::Error),
-    /// What of each conversation stands before the model.
-    #[error("the agent can't start: {0}")]
-    Context(#[from] OpenError),
     /// The agent itself.
     #[error(transparent)]
     Agent(#[from] homeagent_agent::StartError),
@@ -56,6 +54,8 @@ struct Inner {
     /// What compiles components.
     compiler: Option<PathBuf>,
     stores: Stores,
+    knowing: Knowing,
+    embedders: Arc<LocalModels>,
     state: Mutex<State>,
     /// Starts and stops happen one at a time; true once the daemon ends.
     changing: tokio::sync::Mutex<bool>,
@@ -79,11 +79,17 @@ struct Present {
 }
 
 impl Keeper {
-    pub(crate) fn new(home: PathBuf, compiler: Option<PathBuf>, stores: Stores) -> Self {
+    pub(crate) fn new(
+        home: PathBuf,
+        compiler: Option<PathBuf>,
+        stores: Stores,
+        knowing: Knowing,
+        embedders: Arc<LocalModels>,
+    ) -> Self {
         let state = Mutex::new(State { phase: Phase::Stopped, present: None });
         let changing = tokio::sync::Mutex::new(false);
         let changes = broadcast::Sender::new(CHANGES_KEPT);
-        Self { inner: Arc::new(Inner { home, compiler, stores, state, changing, changes }) }
+        Self { inner: Arc::new(Inner { home, compiler, stores, knowing, embedders, state, changing, changes }) }
     }
 
     /// Starts the agent; nothing happens where it runs already.
@@ -182,7 +188,6 @@ impl Inner {
             cache: self.home.join("cache"),
             compiler: self.compiler.clone(),
         })?;
-        let context = RelevanceContext::of_home(&self.home, &journal, &settings)?;
         let adapters = runtime.adapters();
         let policy = Policy::default();
         let providers = Providers::new(settings.clone(), secrets, sources, Arc::clone(&adapters), policy)?;
@@ -190,6 +195,7 @@ impl Inner {
         let providers = Arc::new(providers.with_media(media.clone()).with_costs(costs));
         let models: Arc<dyn Models> = Arc::clone(&providers) as _;
         runtime.bind_models(Arc::downgrade(&models));
+        self.embedders.ask(Arc::downgrade(&models));
         // Plugins first, so that inputs the last stop left waiting find what answers them; what plugins submit before
         // there is an agent is answered with not-live.
         runtime.load_all().await;
@@ -201,9 +207,9 @@ impl Inner {
             plugins: Arc::new(runtime.clone()),
             models,
             media,
-            memory: None,
-            context,
-            toolboxes: Vec::new(),
+            memory: Some(Arc::clone(&self.knowing.memory) as _),
+            context: self.knowing.memory.context().clone(),
+            toolboxes: self.knowing.toolboxes(),
             home: self.home.clone(),
         })
         .await;
@@ -216,6 +222,7 @@ impl Inner {
         };
         let mind: Arc<dyn Mind> = Arc::clone(&agent) as _;
         runtime.bind(Arc::downgrade(&mind));
+        self.knowing.ask(&agent);
         let teller = tell_of_limits(notices, Arc::downgrade(&agent), self.changes.clone());
         let herald = herald(runtime.clone(), Arc::clone(&providers), self.changes.clone());
         let live = Arc::new(Live {
@@ -224,7 +231,7 @@ impl Inner {
             plugins: Arc::new(runtime.clone()),
             adapters,
             listeners: Arc::new(runtime.clone()),
-            knowledge: None,
+            knowledge: self.knowing.knowledge(),
         });
         let tasks = [tokio::spawn(herald), tokio::spawn(teller)].map(AbortOnDropHandle::new);
         Ok(Present { live, agent, runtime, _heralds: Arc::new(tasks) })
@@ -323,7 +330,10 @@ mod tests {
     #[tokio::test]
     async fn a_start_that_panics_leaves_an_agent_that_is_stopped() {
         let home = tempfile::tempdir().expect("a folder");
-        let keeper = Keeper::new(home.path().to_owned(), None, Stores::open(home.path()).expect("new stores"));
+        let stores = Stores::open(home.path()).expect("new stores");
+        let embedders = Arc::new(stores.embedders(home.path()));
+        let knowing = Knowing::open(home.path(), &stores, embedders.current()).expect("a new memory");
+        let keeper = Keeper::new(home.path().to_owned(), None, stores, knowing, embedders);
         let starts = keeper.clone();
         let (tell, told) = tokio::sync::oneshot::channel();
         let start = tokio::spawn(async move {

@@ -3,6 +3,7 @@
 
 mod daemon;
 mod keeper;
+mod knowing;
 mod lock;
 mod logging;
 mod meters;

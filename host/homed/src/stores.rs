@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use homeagent_journal::Journal;
 use homeagent_media::Store;
+use homeagent_models::LocalModels;
 use homeagent_network::Network;
 use homeagent_providers::Costs;
 use homeagent_settings::{
@@ -54,6 +55,17 @@ impl Stores {
             media: media.map_err(|source| StartError::Media { source })?,
             secrets,
             database,
+        })
+    }
+
+    /// The embedding models, the best of which is loaded in the background from now on.
+    pub(crate) fn embedders(&self, home: &Path) -> LocalModels {
+        LocalModels::start(homeagent_models::Parts {
+            home: home.to_owned(),
+            settings: self.settings.clone(),
+            sources: self.sources.clone(),
+            // As for media.
+            network: Network::system().ok(),
         })
     }
 

@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use crate::Audiences;
 use crate::index::{Index, Passage, PassageKind};
 use crate::said::{Said, Speaker};
+use crate::textlog::TextLog;
 use crate::zone::zone;
 
 const MIGRATIONS: &[&str] = &["
@@ -62,6 +63,7 @@ pub(crate) struct Follower {
     settings: Settings,
     index: Index,
     audiences: Audiences,
+    text_log: TextLog,
     state: watch::Sender<Following>,
 }
 
@@ -81,6 +83,7 @@ impl Follower {
         settings: Settings,
         index: Index,
         audiences: Audiences,
+        text_log: TextLog,
     ) -> Result<Self, DatabaseError> {
         database.migrate("followers", MIGRATIONS)?;
         let reached = database.read("reading how far the journal was read", |connection| {
@@ -88,7 +91,15 @@ impl Follower {
             connection.query_row(sql, [NAME], |row| row.get::<_, Seq>(0)).optional()
         })?;
         let state = Following { reached: reached.unwrap_or(0), ..Following::default() };
-        Ok(Self { database: database.clone(), journal, settings, index, audiences, state: watch::Sender::new(state) })
+        Ok(Self {
+            database: database.clone(),
+            journal,
+            settings,
+            index,
+            audiences,
+            text_log,
+            state: watch::Sender::new(state),
+        })
     }
 
     /// How far it is.
@@ -145,6 +156,7 @@ impl Follower {
         let tail = self.journal.events_after(after, filter).await?;
         let mut stretch = Stretch { reached: tail.reached, ..Stretch::default() };
         for event in &tail.events {
+            self.text_log.note(event);
             stretch.said.extend(Said::read(event));
             if let Some(run) = returned(event) {
                 let events = self.journal.run_events(run).await?;

@@ -19,6 +19,7 @@ pub mod recall;
 mod recollecting;
 pub mod recollection;
 pub mod said;
+mod serving;
 pub mod social;
 pub mod textlog;
 pub mod tools;

@@ -14,14 +14,19 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::Audiences;
-use crate::context::{self, RelevanceContext};
+use crate::context::{self, RelevanceContext, SessionTools};
+use crate::curated::Curated;
+use crate::distill::{self, DistillError, Distiller};
 use crate::documents::{DocumentTools, Documents};
 use crate::follower::{Follower, Following};
-use crate::graph::{Graph, GraphError};
+use crate::graph::{Graph, GraphError, NameVectors};
 use crate::index::{Index, PassageKind};
 use crate::nearness::Nearness;
 use crate::own_model::OwnModel;
 use crate::recall::{Ask, Hit, Recall, RecallError};
+use crate::serving::{Cold, OwnRecall};
+use crate::textlog::TextLog;
+use crate::tools::GraphTools;
 use crate::vectors::{Progress, Vectoriser, Vectors};
 use crate::zone::zone;
 
@@ -55,6 +60,12 @@ pub enum OpenError {
     /// What the graph answered.
     #[error("the memory can't be opened: {0}")]
     Graph(#[from] GraphError),
+    /// What the distiller answered.
+    #[error("the memory can't be opened: {0}")]
+    Distill(#[from] DistillError),
+    /// The thread of the text log could not be started.
+    #[error("the text log can't be started: {0}")]
+    TextLog(#[from] std::io::Error),
 }
 
 /// The memory.
@@ -66,6 +77,10 @@ pub struct Memory {
     index: Index,
     recall: Recall,
     graph: Graph,
+    curated: Curated,
+    tools: Arc<GraphTools>,
+    distiller: Distiller,
+    text_log: TextLog,
     context: RelevanceContext,
     nearness: Nearness,
     own_model: OwnModel,
@@ -100,12 +115,33 @@ impl Memory {
         let audiences = Audiences::open(&database, bindings)?;
         let vectors = Vectors::open(&database)?;
         let index = Index::open(&database, &vectors)?;
-        let vectoriser = Vectoriser::new(Arc::new(index.clone()), vectors, embedder.clone());
+        let vectoriser = Vectoriser::new(Arc::new(index.clone()), vectors.clone(), embedder.clone());
         let recall = Recall::new(index.clone(), embedder.clone());
-        let follower = Follower::open(&database, journal.clone(), settings.clone(), index.clone(), audiences.clone())?;
+        let text_log = TextLog::start(&home, settings.clone())?;
+        let follower = Follower::open(
+            &database,
+            journal.clone(),
+            settings.clone(),
+            index.clone(),
+            audiences.clone(),
+            text_log.clone(),
+        )?;
         let own_model = OwnModel::open(&database, settings.clone())?;
         let graph = Graph::open(&database, audiences.clone())?;
-        let documents = Documents::open(&home, &database)?;
+        recall.set_entities(Arc::new(graph.clone()));
+        let names = Vectoriser::new(Arc::new(graph.clone()), vectors.clone(), embedder.clone());
+        let curated = Curated::open(&home);
+        let tools = Arc::new(GraphTools::new(graph.clone(), curated.clone(), audiences.clone()));
+        tools.set_names(NameVectors::new(graph.clone(), vectors.clone(), embedder.clone()));
+        let documents = Documents::open(&home, &database, &vectors)?;
+        let distiller = Distiller::open(distill::Parts {
+            database: database.clone(),
+            journal: journal.clone(),
+            settings: settings.clone(),
+            graph: graph.clone(),
+            documents: Some(Arc::new(Cold { documents: documents.clone(), settings: settings.clone() })),
+            judge: Some(Arc::new(own_model.clone())),
+        })?;
         let context = RelevanceContext::open(context::Parts {
             home,
             journal: journal.clone(),
@@ -128,16 +164,26 @@ impl Memory {
             index,
             recall,
             graph,
+            curated,
+            tools,
+            distiller,
+            text_log,
             context,
         };
         memory.tasks.spawn(follower.run(memory.stop.clone()));
-        memory.tasks.spawn(vectoriser.run(memory.stop.clone()));
+        let stop = || memory.stop.clone();
+        memory.tasks.spawn(vectoriser.run(stop()));
+        memory.tasks.spawn(names.run(stop()));
+        memory.tasks.spawn(documents.clone().keep_vectors(memory.embedder.clone(), stop()));
+        memory.tasks.spawn(memory.distiller.clone().run(stop()));
         memory.tasks.spawn_blocking(move || {
             if let Err(error) = documents.look_through() {
                 tracing::warn!(%error, "the folder of documents can't be looked through");
             }
         });
-        Ok(Arc::new(memory))
+        let memory = Arc::new(memory);
+        memory.tools.set_recaller(Arc::new(OwnRecall(Arc::downgrade(&memory))));
+        Ok(memory)
     }
 
     pub(crate) fn journal(&self) -> &Journal {
@@ -168,11 +214,20 @@ impl Memory {
         &self.graph
     }
 
+    /// The facts that the agent and the owner keep by hand.
+    #[must_use]
+    pub fn curated(&self) -> &Curated {
+        &self.curated
+    }
+
     /// What its parts offer the agent's models.
     #[must_use]
     pub fn toolboxes(&self) -> Vec<Arc<dyn Toolbox>> {
         let (context, audiences, embedder) = (self.context.clone(), self.audiences.clone(), self.embedder.clone());
-        vec![Arc::new(DocumentTools::new(context, audiences, embedder))]
+        let (recall, journal, settings) = (self.recall.clone(), self.journal.clone(), self.settings.clone());
+        let sessions = SessionTools::new(recall, journal, audiences.clone(), settings);
+        let documents = DocumentTools::new(context, audiences, embedder);
+        vec![Arc::clone(&self.tools) as _, Arc::new(documents), Arc::new(sessions)]
     }
 
     /// From now on, models are asked by this one, for as long as it lives.
@@ -246,5 +301,6 @@ impl Memory {
         self.tasks.close();
         self.tasks.wait().await;
         self.context.flush().await;
+        self.text_log.flush().await;
     }
 }

@@ -1,13 +1,14 @@
 //! What the memory has for a turn: passages, documents and the names that the graph knows.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use homeagent_journal::Seq;
 use homeagent_settings::DatabaseError;
-use homeagent_types::Viewer;
+use homeagent_types::{Cause, Viewer};
 
+use crate::curated::CuratedError;
 use crate::documents;
 use crate::graph::GraphError;
 use crate::index::PassageKind;
@@ -19,8 +20,12 @@ use crate::said::Said;
 /// So many times as many passages are looked for as are wanted: some stand in the window, or are gone from the journal.
 const SPARE: usize = 4;
 
+/// How long all that a tool tells may be together, in characters.
+const TOLD: usize = 20_000;
+
 /// What else there is than passages.
 struct Around {
+    curated: Result<String, CuratedError>,
     documents: Result<documents::Summary, DatabaseError>,
     index: Result<String, GraphError>,
 }
@@ -54,10 +59,34 @@ impl Memory {
         Ok(passages)
     }
 
-    /// What the documents and the graph have.
-    async fn around(&self, text: String, viewer: Viewer) -> Option<Around> {
+    /// The same for a call of a tool: nothing is left out because it stands in a window.
+    pub(crate) async fn passages_for(
+        &self,
+        text: &str,
+        limit: usize,
+        cause: &Cause,
+    ) -> Result<Vec<Recalled>, RecallError> {
+        let who = &cause.principal;
+        let occasion = Occasion {
+            run: cause.run.clone().unwrap_or_default(),
+            conversation: cause.conversation.as_ref().map(ToString::to_string).unwrap_or_default(),
+            audience: cause.audience.clone(),
+            speaker: who.to_string(),
+            called: who.display_name.clone().unwrap_or_else(|| who.user.clone()),
+            text: text.to_owned(),
+            window: HashSet::new(),
+            passages: limit,
+            characters: TOLD,
+        };
+        self.passages(&occasion, self.audiences().viewer_of(cause)).await
+    }
+
+    /// What the documents, the graph and the list that is kept by hand have.
+    async fn around(&self, run: String, text: String, viewer: Viewer) -> Option<Around> {
         let (documents, graph) = (self.context().documents().clone(), self.graph().clone());
+        let curated = self.curated().clone();
         let look = move || Around {
+            curated: curated.frozen(&run, &viewer).map(|lines| lines.to_string()),
             documents: documents.summary(&text, None, &viewer),
             index: graph.index_summary(&viewer).map(|summary| summary.text()),
         };
@@ -96,12 +125,15 @@ fn recalled(hit: Hit, said: &Said, here: &str) -> Recalled {
 impl Remembers for Memory {
     async fn recollect(&self, occasion: Occasion) -> Recollection {
         let viewer = self.audiences().viewer(&occasion.audience);
-        let (passages, around) =
-            tokio::join!(self.passages(&occasion, viewer.clone()), self.around(occasion.text.clone(), viewer));
+        let (passages, around) = tokio::join!(
+            self.passages(&occasion, viewer.clone()),
+            self.around(occasion.run.clone(), occasion.text.clone(), viewer)
+        );
         let mut left_out = Vec::new();
         let passages = take(passages, "passages", &mut left_out);
         let mut found = Recollection { passages, ..Recollection::default() };
-        if let Some(Around { documents, index }) = around {
+        if let Some(Around { curated, documents, index }) = around {
+            found.curated = take(curated, "curated", &mut left_out);
             let documents = take(documents, "documents", &mut left_out);
             found.foreign = documents.foreign;
             found.documents = documents.text;

@@ -5,7 +5,8 @@
 
 mod base64_bytes;
 pub mod channel;
-pub mod error;
+pub mod embedding;
+mod error;
 pub mod fit;
 pub mod input;
 pub mod json;
@@ -18,6 +19,7 @@ pub mod plugin;
 pub mod ports;
 pub mod principal;
 pub mod process;
+pub mod recollection;
 pub mod route;
 pub mod stage;
 pub mod tokens;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use utoipa::ToSchema;
 
+use crate::embedding::{EmbedderStatus, Embedders, EmbeddingTrial, InstalledModel};
 use crate::knowledge;
 use crate::lines::{SourceChoice, SourceOrder, VectorRequest, Vectors};
 use crate::memory::{Advice, Advised, MemoryHit, MemoryOfRun, MemoryPlace, MemoryQuery, MemoryState};
@@ -16,6 +17,7 @@ use crate::model::{
     AdapterDescriptor, Completion, EmbeddingRequest, Embeddings, Failure, HttpRequest, HttpResponse, ModelDelta,
     ModelInfo, ModelRequest, Prompt, Rehearsed, SourceLine, StreamEvent,
 };
+use crate::recollection::{KnowledgeBase, KnowledgePassage, KnownPerson, Remembered};
 use crate::stage::{Patch, StageContext};
 use crate::{
     Accepted, CallError, Cause, Errand, MediaKind, Meta, Offers, Output, OutputDelta, Principal, Receipt, Recording,
@@ -130,6 +132,38 @@ pub trait KnowledgeAdmin: Send + Sync {
     fn largest_file(&self) -> u64;
 }
 
+/// What the agent remembers, as plugins reach it. Implemented where the memory and the knowledge base are put together.
+///
+/// `cause` is the call for which something is asked: what is shown is what all may know who read what comes of it. Without
+/// one it is what the owner may know in private.
+#[async_trait]
+pub trait PluginMemory: Send + Sync {
+    /// What fits a question best, best first.
+    async fn recall(&self, question: String, limit: usize, cause: Option<&Cause>)
+    -> Result<Vec<Remembered>, CallError>;
+
+    /// Keeps a text that a plugin tells; answers with its name in the memory.
+    async fn note(&self, plugin: &str, text: String, cause: Option<&Cause>) -> Result<String, CallError>;
+
+    /// What of the knowledge base, or of one base of it, fits a question best, best first.
+    async fn search_knowledge(
+        &self,
+        question: String,
+        base: Option<String>,
+        limit: usize,
+        cause: Option<&Cause>,
+    ) -> Result<Vec<KnowledgePassage>, CallError>;
+
+    /// The bases that may be shown, by name.
+    async fn bases(&self, cause: Option<&Cause>) -> Result<Vec<KnowledgeBase>, CallError>;
+
+    /// Adds a text to the end of a base, which is made where there is none of this name.
+    async fn append_knowledge(&self, base: &str, text: String) -> Result<(), CallError>;
+
+    /// The people of this name, all where it is empty.
+    async fn people(&self, name: &str, cause: Option<&Cause>) -> Result<Vec<KnownPerson>, CallError>;
+}
+
 /// What is asked of the sources, and for whom. There is no other way to a model: turns of all kinds, plugins and the
 /// memory's work alike come through it.
 #[derive(Clone, Copy, Debug)]
@@ -187,6 +221,23 @@ pub trait Models: Send + Sync {
     async fn choose(&self, _: SourceOrder) -> Result<SourceChoice, CallError> {
         Err(CallError::NotFound("there is no choice of sources".to_owned()))
     }
+}
+
+/// The models that make vectors on this machine. Implemented beside the embedders.
+#[async_trait]
+pub trait EmbeddingModels: Send + Sync {
+    /// What is used, what else is there, and what can be had.
+    async fn list(&self) -> Embedders;
+
+    /// Puts a model into the folder of models: one that lies elsewhere on this machine, by its absolute path, or one that
+    /// can be had, by its name. It is tried before it is there.
+    async fn install(&self, from: &str) -> Result<InstalledModel, CallError>;
+
+    /// Has vectors made by this one from now on; by the best there is without a name.
+    async fn choose(&self, name: Option<&str>) -> Result<EmbedderStatus, CallError>;
+
+    /// Makes vectors of a question and, where there is one, of what might answer it.
+    async fn try_texts(&self, question: String, answer: Option<String>) -> Result<EmbeddingTrial, CallError>;
 }
 
 /// Which kinds of media sources take in.

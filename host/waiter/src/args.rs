@@ -86,6 +86,13 @@ pub enum Command {
         #[command(subcommand)]
         command: Option<Plugin>,
     },
+    /// Look after the models that make vectors of texts, by which the memory finds what means the same
+    #[command(alias = "model")]
+    Models {
+        /// What to do [default: list]
+        #[command(subcommand)]
+        command: Option<Models>,
+    },
     /// Look after the sources: the models that answer
     #[command(alias = "sources")]
     Source {
@@ -507,6 +514,31 @@ pub enum Key {
         /// The file [default: signing.key in the configuration folder]
         #[arg(long, value_name = "FILE")]
         key: Option<PathBuf>,
+    },
+}
+
+/// About models that make vectors.
+#[derive(Debug, Subcommand)]
+pub enum Models {
+    /// List all there are, the best first, and those that can be installed
+    List,
+    /// Install a model
+    Install {
+        /// Its folder, a file of word vectors, or the name of one that can be fetched from the Internet
+        #[arg(value_name = "DIR-OR-NAME")]
+        from: PathBuf,
+    },
+    /// Have vectors made by a model from now on
+    Use {
+        /// The model; none for the best there is
+        name: Option<String>,
+    },
+    /// Make vectors of a text or two, and show how near they are
+    Test {
+        /// The text, taken as a question
+        text: String,
+        /// Another one, taken as what might answer it
+        other: Option<String>,
     },
 }
 

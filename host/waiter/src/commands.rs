@@ -10,8 +10,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::args::{
-    Adapter, Agent, Args, Channel, Command, Cost, Key, Knowledge, Language, Media, Memory, NamedTimer, NewSource,
-    Owner, Plugin, Price, Questions, Runs, Settings, Source, Timers, Tools, WantedCosts,
+    Adapter, Agent, Args, Channel, Command, Cost, Key, Knowledge, Language, Media, Memory, Models, NamedTimer,
+    NewSource, Owner, Plugin, Price, Questions, Runs, Settings, Source, Timers, Tools, WantedCosts,
 };
 use crate::client::{Client, part, read};
 use crate::failure::Failure;
@@ -57,6 +57,7 @@ pub(crate) async fn run(args: Args) -> Result<u8, Failure> {
         Command::Memory { command } => desk.memory(command.unwrap_or(Memory::Status)).await,
         Command::Timers { command } => desk.timers(command.unwrap_or(Timers::List { limit: 100, after: None })).await,
         Command::Plugin { command } => desk.plugin(command.unwrap_or(Plugin::List)).await,
+        Command::Models { command } => desk.models(command.unwrap_or(Models::List)).await,
         Command::Source { command } => desk.source(command.unwrap_or(Source::List)).await,
         Command::Adapter { command: Adapter::Try { adapter, file, chunk } } => {
             desk.try_adapter(&adapter, file, chunk).await
@@ -306,6 +307,37 @@ impl Desk {
             let signed = publisher.map_or_else(|| "unsigned".to_owned(), |publisher| format!("signed by {publisher}"));
             Ok(format!("{} holds {}; {signed}\n", packed.file.display(), plain(&packed.names.join(", "))))
         })
+    }
+
+    async fn models(&self, command: Models) -> Result<u8, Failure> {
+        match command {
+            Models::List => {
+                let answer = self.client.get("models").await?;
+                self.answer(&answer, show::embedders::list)
+            }
+            Models::Install { from } => {
+                // The daemon works in another folder.
+                let from = std::fs::canonicalize(&from).unwrap_or(from);
+                let from = from.to_str().ok_or_else(|| {
+                    Failure::Usage(format!(
+                        "the path {} is no text; rename the folder",
+                        plain(&from.display().to_string())
+                    ))
+                })?;
+                let answer = self.client.post("models", json!({ "from": from }).to_string()).await?;
+                self.answer(&answer, show::embedders::installed)
+            }
+            Models::Use { name } => {
+                let body = json!({ "name": name }).to_string();
+                let answer = self.client.raw(Method::PUT, "models/used", body).await?;
+                self.answer(&answer, |answer| show::embedders::chosen(answer, name.as_deref()))
+            }
+            Models::Test { text, other } => {
+                let body = json!({ "text": text, "other": other }).to_string();
+                let answer = self.client.post("models/test", body).await?;
+                self.answer(&answer, show::embedders::tested)
+            }
+        }
     }
 
     async fn source(&self, command: Source) -> Result<u8, Failure> {

@@ -45,6 +45,7 @@ const TOKEN: &str = "token";
         (name = "plugins", description = "The plugins, their states and grants"),
         (name = "settings", description = "The settings; secrets go in and never come out"),
         (name = "sources", description = "The endpoints of models, in the order in which they are tried"),
+        (name = "models", description = "The models on this machine that make vectors of texts"),
         (name = "costs", description = "What models cost: the ledger, the prices, and the limits as they stand"),
         (name = "rights", description = "Who may do what: accounts and their roles"),
         (name = "adapters", description = "What speaks the vendors' protocols"),

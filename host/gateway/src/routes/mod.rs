@@ -7,6 +7,7 @@ mod channel;
 mod channels;
 mod chat;
 mod costs;
+mod embedders;
 mod events;
 mod knowledge;
 pub(crate) mod media;
@@ -103,6 +104,9 @@ fn operations() -> Vec<UtoipaMethodRouter<Shared>> {
         routes!(sources::use_first),
         routes!(sources::test),
         routes!(models::list),
+        routes!(embedders::list, embedders::install),
+        routes!(embedders::choose),
+        routes!(embedders::test),
         routes!(adapters::try_recording),
         routes!(owner::pair, owner::status),
         routes!(bindings::list, bindings::bind),

@@ -23,7 +23,9 @@ use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 
-use crate::fakes::{FakeAdapters, FakeKeeper, FakeListeners, FakeMemory, FakeMonitor, FakePlugins, FakeTurns};
+use crate::fakes::{
+    FakeAdapters, FakeKeeper, FakeListeners, FakeMemory, FakeModels, FakeMonitor, FakePlugins, FakeTurns,
+};
 
 pub struct House {
     pub home: TempDir,
@@ -161,6 +163,7 @@ fn build(home: &TempDir, listen: &str, listeners: Arc<dyn Listeners>) -> (Parts,
         journal: journal.clone(),
         media: media(home, &settings),
         memory: Arc::new(FakeMemory),
+        models: Arc::new(FakeModels),
         keeper: Arc::new(FakeKeeper::with(Live {
             turns: turns.clone(),
             providers: Arc::new(providers.unwrap()),

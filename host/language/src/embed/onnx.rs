@@ -7,6 +7,8 @@ use fastembed::{
     UserDefinedEmbeddingModel,
 };
 
+use memchr::memmem;
+
 use super::EmbedError;
 use super::folder::{GRAPH, ModelFolder, Pooling, TOKENIZER_FILES};
 use super::session::{Session, normalise};
@@ -22,11 +24,16 @@ const OUTPUTS: &[OutputKey] = &[
     OutputKey::ByOrder(0),
 ];
 
+/// The operator by which models are scaled by what goes through them.
+const SCALED_BY_BATCH: &[u8] = b"DynamicQuantizeLinear";
+
 /// A model in one session of the runtime, which has one thread: the caller's.
 pub(super) struct OnnxSession {
     model: TextEmbedding,
     pooling: Pooling,
     normalised: bool,
+    /// Its numbers are scaled by all that goes through it at once, so that a text's vector would depend on its neighbours.
+    alone: bool,
 }
 
 impl OnnxSession {
@@ -42,12 +49,13 @@ impl OnnxSession {
             tokenizer_config_file: folder.read(tokenizer_config_file)?,
         };
         let graph = folder.read(GRAPH)?;
+        let alone = memmem::find(&graph, SCALED_BY_BATCH).is_some();
         let options = InitOptionsUserDefined::new().with_max_length(folder.usage.max_length).with_intra_threads(1);
         let model = guarded(|| {
             TextEmbedding::try_new_from_user_defined(UserDefinedEmbeddingModel::new(graph, tokenizer_files), options)
         });
         let model = model.map_err(|error| EmbedError(format!("{} can't be loaded: {error}", folder.path.display())))?;
-        Ok(Self { model, pooling: folder.usage.pooling, normalised: folder.usage.normalise })
+        Ok(Self { model, pooling: folder.usage.pooling, normalised: folder.usage.normalise, alone })
     }
 
     /// Takes the vectors out of a batch's outputs.
@@ -70,7 +78,8 @@ impl Session for OnnxSession {
         if texts.is_empty() {
             return Ok(Vec::new());
         }
-        let batches = guarded(|| self.model.transform(texts, Some(texts.len()))).map_err(EmbedError)?.into_raw();
+        let at_once = if self.alone { 1 } else { texts.len() };
+        let batches = guarded(|| self.model.transform(texts, Some(at_once))).map_err(EmbedError)?.into_raw();
         let pooled: Result<Vec<_>, _> = batches.iter().map(|batch| self.pooled(batch)).collect();
         Ok(pooled.map_err(|error| EmbedError(error.to_string()))?.concat())
     }

@@ -24,6 +24,7 @@ pub fn core_declarations() -> Vec<Declaration> {
     all.extend(knowledge());
     all.extend(recollection());
     all.extend(distillation());
+    all.extend(models());
     all.extend(surfaces());
     all.extend(context());
     all
@@ -594,5 +595,29 @@ fn surfaces() -> Vec<Declaration> {
             "homeagent",
             "What the daemon is called where its spans are shown",
         ),
+    ]
+}
+
+fn models() -> Vec<Declaration> {
+    vec![
+        Declaration::new(
+            "core.models.embedder",
+            Kind::Text,
+            "",
+            "What makes vectors of texts: a model in the folder models, source or tf-idf; empty: the best there is",
+        ),
+        Declaration::new(
+            "core.models.onnx_runtime",
+            Kind::Text,
+            "",
+            "The file of ONNX Runtime, which runs sentence models, or its folder; empty: it is looked for",
+        ),
+        integer(
+            "core.models.sessions",
+            1,
+            (1, 16),
+            "How many texts a sentence model embeds at one time, each by a processor",
+        )
+        .counted_in("texts"),
     ]
 }

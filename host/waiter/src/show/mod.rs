@@ -2,6 +2,7 @@
 
 pub(crate) mod bindings;
 pub(crate) mod costs;
+pub(crate) mod embedders;
 pub(crate) mod knowledge;
 pub(crate) mod media;
 pub(crate) mod memory;

@@ -97,6 +97,33 @@ async fn tools_are_listed_and_called() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn embedding_models_are_listed_installed_chosen_and_tried() {
+    let house = House::open().await;
+    insta::assert_snapshot!(run(&house, &["models"]).await.shown(&house), @r"
+       NAME    WHAT            SIZE    WHERE
+    *  e5      sentence model  52 MiB  /home/ada/models/e5
+       tf-idf  words
+    e5 is used (onnx, 384 dimensions): it is the first sentence model in the folder of models
+    by ONNX Runtime 1.32 (/usr/lib/libonnxruntime.so)
+    --- exit code 0
+    ");
+    insta::assert_snapshot!(run(&house, &["models", "use", "e5"]).await.shown(&house), @r"
+    e5 is used
+    --- exit code 0
+    ");
+    insta::assert_snapshot!(run(&house, &["models", "test", "猫", "cat"]).await.shown(&house), @r"
+    e5 (onnx): 384 dimensions, 4.5 ms
+    cosine 0.8750
+    --- exit code 0
+    ");
+    insta::assert_snapshot!(run(&house, &["models", "install", "/tmp/none/e5"]).await.shown(&house), @r#"
+    --- stderr
+    there is no folder "/tmp/none/e5"
+    --- exit code 1
+    "#);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn timers_are_listed_paused_resumed_and_cancelled() {
     let house = House::open().await;
     insta::assert_snapshot!(run(&house, &["timers"]).await.shown(&house), @r"
