@@ -78,6 +78,18 @@ export const files = {
   rename: (folder, path, to) => request("files-rename", { folder, path, to }),
 };
 
+/** What the agent remembers, as far as those may know it who read what comes of the call that `cause` belongs to. */
+export const memory = {
+  recall: (text, cause, limit) => request("memory-recall", { text, cause, limit }),
+  note: (text, cause) => request("memory-note", { text, cause }),
+};
+export const knowledge = {
+  search: (text, cause, base, limit) => request("knowledge-search", { text, cause, base, limit }),
+  list: (cause) => request("knowledge-list", { cause }),
+  append: (base, text) => request("knowledge-append", { base, text }),
+};
+export const people = (name = "", cause) => request("people", { text: name, cause });
+
 /** A program of those that it was granted. */
 export const run = (command) => request("run", command);
 

@@ -110,6 +110,20 @@ homeagent.files = {
   rename = function(folder, from, to) wait("files-rename", file(folder, from, { to = to })) end,
 }
 
+-- What the agent remembers, as far as those may know it who read what comes of the call that `cause` belongs to.
+homeagent.memory = {
+  recall = function(text, cause, limit) return wait("memory-recall", { text = text, cause = cause, limit = limit }) end,
+  note = function(text, cause) return wait("memory-note", { text = text, cause = cause }) end,
+}
+homeagent.knowledge = {
+  search = function(text, cause, base, limit)
+    return wait("knowledge-search", { text = text, cause = cause, base = base, limit = limit })
+  end,
+  list = function(cause) return wait("knowledge-list", { cause = cause }) end,
+  append = function(base, text) wait("knowledge-append", { base = base, text = text }) end,
+}
+function homeagent.people(name, cause) return wait("people", { text = name or "", cause = cause }) end
+
 -- A program of those that it was granted.
 function homeagent.run(command) return wait("run", command) end
 

@@ -103,7 +103,7 @@ pub fn now(function: &str, argument: Value) -> Result<Value, Error> {
 }
 
 /// Asks what takes its time: `call-tool` with `{ name, arguments, cause }`, `submit`, `interrupt` and `stop-turn` with a
-/// submission, `replace-tools` with a list of tools, `http` with a request, `connect` with a target, `send` with `{ connection, text }`, and `kv-*`, `files-*`, `timers-*`, `errands-*` and `run`,
+/// submission, `replace-tools` with a list of tools, `http` with a request, `connect` with a target, `send` with `{ connection, text }`, and `kv-*`, `files-*`, `timers-*`, `errands-*`, `run`, `memory-*`, `knowledge-*` and `people`,
 /// which `docs/languages.md` describes.
 ///
 /// # Errors
@@ -133,6 +133,7 @@ pub async fn wait(function: &str, argument: Value) -> Result<Value, Error> {
         _ if function.starts_with("errands-") => {
             super::errands::wait(function, argument).await.unwrap_or_else(|| Err(unknown(function)))
         }
+        _ if super::recollection::FUNCTIONS.contains(&function) => super::recollection::ask(function, argument).await,
         _ => super::machine::wait(function, argument).await.unwrap_or_else(|| Err(unknown(function))),
     }
 }

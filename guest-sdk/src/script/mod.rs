@@ -25,6 +25,7 @@ mod incoming;
 mod machine;
 mod network;
 mod outgoing;
+mod recollection;
 
 pub use host::{File, Program};
 pub use host_functions::{now, wait};

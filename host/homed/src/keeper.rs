@@ -11,7 +11,7 @@ use homeagent_network::Network;
 use homeagent_providers::cost::CostNotice;
 use homeagent_providers::{Policy, Providers};
 use homeagent_runtime::{Bundled, Runtime, RuntimeError};
-use homeagent_types::ports::{Mind, Models, PluginAdmin as _};
+use homeagent_types::ports::{Mind, Models, PluginAdmin as _, PluginMemory};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::task::AbortOnDropHandle;
@@ -74,6 +74,8 @@ struct Present {
     live: Arc<Live>,
     agent: Arc<Agent>,
     runtime: Runtime,
+    /// The runtime holds it for plugins as long as it is here.
+    _memory: Arc<dyn PluginMemory>,
     /// Pass on what changes at the plugins and sources, and of limits.
     _heralds: Arc<[AbortOnDropHandle<()>; 2]>,
 }
@@ -196,6 +198,8 @@ impl Inner {
         let models: Arc<dyn Models> = Arc::clone(&providers) as _;
         runtime.bind_models(Arc::downgrade(&models));
         self.embedders.ask(Arc::downgrade(&models));
+        let memory: Arc<dyn PluginMemory> = Arc::new(self.knowing.clone());
+        runtime.bind_memory(Arc::downgrade(&memory));
         // Plugins first, so that inputs the last stop left waiting find what answers them; what plugins submit before
         // there is an agent is answered with not-live.
         runtime.load_all().await;
@@ -234,7 +238,7 @@ impl Inner {
             knowledge: self.knowing.knowledge(),
         });
         let tasks = [tokio::spawn(herald), tokio::spawn(teller)].map(AbortOnDropHandle::new);
-        Ok(Present { live, agent, runtime, _heralds: Arc::new(tasks) })
+        Ok(Present { live, agent, runtime, _memory: memory, _heralds: Arc::new(tasks) })
     }
 
     /// In order: the agent first, so that whoever waits gets a result; the plugins when nobody needs them.

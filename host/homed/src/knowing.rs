@@ -18,7 +18,7 @@ use crate::stores::Stores;
 pub(crate) struct Knowing {
     pub(crate) memory: Arc<Memory>,
     /// None where it could not be opened: its files are the owner's, and the agent lives without them.
-    knowledge: Option<Arc<Knowledge>>,
+    pub(crate) knowledge: Option<Arc<Knowledge>>,
 }
 
 impl Knowing {

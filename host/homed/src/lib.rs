@@ -8,6 +8,7 @@ mod lock;
 mod logging;
 mod meters;
 mod monitor;
+mod plugin_memory;
 mod stores;
 
 use std::io::Write as _;

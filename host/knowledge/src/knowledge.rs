@@ -9,6 +9,7 @@ use std::time::Duration;
 use homeagent_language::embed::int8::{Quantised, quantise_direction};
 use homeagent_language::embed::{CurrentEmbedder, Purpose};
 use homeagent_settings::Settings;
+use homeagent_types::Cause;
 use notify::RecommendedWatcher;
 use tokio::sync::{oneshot, watch};
 use tokio::task::AbortHandle;
@@ -129,6 +130,13 @@ impl Knowledge {
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.store.changes.subscribe()
+    }
+
+    /// The circle of all who read what comes of a call.
+    #[must_use]
+    pub fn circle_of(&self, cause: &Cause) -> Circle {
+        let groups_are_home = self.store.settings.text("core.knowledge.in_groups").is_ok_and(|word| word == "members");
+        Circle::of(cause, groups_are_home)
     }
 
     /// The passages that fit a question best, of the bases that `ask.circle` may read.

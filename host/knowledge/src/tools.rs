@@ -37,8 +37,7 @@ impl Toolbox for Knowledge {
     }
 
     async fn call(&self, name: &str, arguments: Value, cause: &Cause) -> Result<ToolOutput, CallError> {
-        let home = self.store.settings.text("core.knowledge.in_groups").is_ok_and(|word| word == "members");
-        let circle = Circle::of(cause, home);
+        let circle = self.circle_of(cause);
         let answer = match name {
             SEARCH => self.run_search(&arguments, circle).await?,
             LIST => self.run_list(&arguments, circle).await?,

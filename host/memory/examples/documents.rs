@@ -78,7 +78,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         documents.settle(&[document.id])
     })?;
     let size = std::fs::metadata(home.path().join("memory.db"))?.len();
-    println!("memory.db: {} MiB; resident: {} MiB", size >> 20, ProcessFigures::read().resident_bytes >> 20);
+    let resident = ProcessFigures::read().resident_bytes.unwrap_or_default();
+    println!("memory.db: {} MiB; resident: {} MiB", size >> 20, resident >> 20);
     Ok(())
 }
 

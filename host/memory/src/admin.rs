@@ -11,7 +11,7 @@ use homeagent_types::ports::MemoryAdmin;
 use homeagent_types::{CallError, Viewer};
 use serde_json::Value;
 
-use crate::index::{Passage, PassageKind};
+use crate::index::Passage;
 use crate::memory::Memory;
 use crate::recall::{Hit, Parts};
 use crate::said::{Said, Speaker};
@@ -128,17 +128,8 @@ fn failed(error: impl std::fmt::Display) -> CallError {
     CallError::Other(error.to_string())
 }
 
-fn kind_name(kind: PassageKind) -> &'static str {
-    match kind {
-        PassageKind::Said => "said",
-        PassageKind::Answered => "answered",
-        PassageKind::Document => "document",
-        PassageKind::Sentence => "sentence",
-    }
-}
-
 fn of_index(passage: Passage) -> MemoryPassage {
-    let kind = kind_name(passage.kind);
+    let kind = passage.kind.as_str();
     MemoryPassage {
         id: format!("{kind}/{}", passage.origin),
         kind: kind.to_owned(),

@@ -21,8 +21,8 @@ pub mod plugin {
 }
 
 pub use plugin::homeagent::plugin::{
-    bus, connect, errands, files, http, inputs, kv, llm, log, process, registry, secrets, settings, sockets, timers,
-    tools, types,
+    bus, connect, errands, files, http, inputs, knowledge, kv, llm, log, memory, process, registry, secrets, settings,
+    social, sockets, timers, tools, types,
 };
 
 macro_rules! little_world {

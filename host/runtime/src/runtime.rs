@@ -21,7 +21,8 @@ use homeagent_contract::Kind;
 use homeagent_network::Network;
 use homeagent_settings::{Grants, PluginData, Secrets, Settings, Spending};
 use homeagent_types::ports::{
-    Adapters, Connection, Haste, Listeners, Mind, Models, OwnAddress, PluginAdmin, PluginStatus, Plugins, ServedPath,
+    Adapters, Connection, Haste, Listeners, Mind, Models, OwnAddress, PluginAdmin, PluginMemory, PluginStatus, Plugins,
+    ServedPath,
 };
 use homeagent_types::stage::{Patch, StageContext};
 use homeagent_types::{
@@ -199,6 +200,11 @@ impl Runtime {
     /// Gives plugins the model to ask.
     pub fn bind_models(&self, models: Weak<dyn Models>) {
         self.inner.services.bind_models(models);
+    }
+
+    /// Gives plugins what the agent remembers.
+    pub fn bind_memory(&self, memory: Weak<dyn PluginMemory>) {
+        self.inner.services.bind_memory(memory);
     }
 
     /// The LLM adapters.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use homeagent_network::Network;
 use homeagent_settings::{Grants, Secrets, Settings, Spending};
 use homeagent_types::CallError;
-use homeagent_types::ports::{Mind, Models};
+use homeagent_types::ports::{Mind, Models, PluginMemory};
 use serde_json::Value;
 use tokio::sync::broadcast;
 
@@ -33,6 +33,7 @@ pub(crate) struct Services {
     pub(crate) local: Local,
     mind: OnceLock<Weak<dyn Mind>>,
     models: OnceLock<Weak<dyn Models>>,
+    plugin_memory: OnceLock<Weak<dyn PluginMemory>>,
     /// Names of plugins whose state changes.
     changes: broadcast::Sender<Arc<str>>,
     /// The plugin's settings by their whole keys, in the place of those that the owner has.
@@ -59,6 +60,7 @@ impl Services {
             local,
             mind: OnceLock::new(),
             models: OnceLock::new(),
+            plugin_memory: OnceLock::new(),
             changes: broadcast::Sender::new(CHANGES_KEPT),
             fixed: None,
         }
@@ -108,6 +110,17 @@ impl Services {
 
     pub(crate) fn models(&self) -> Result<Arc<dyn Models>, CallError> {
         self.models.get().and_then(Weak::upgrade).ok_or(CallError::NotLive)
+    }
+
+    /// What the agent remembers, which is opened apart from the runtime and not kept alive by it, either.
+    pub(crate) fn bind_memory(&self, memory: Weak<dyn PluginMemory>) {
+        if self.plugin_memory.set(memory).is_err() {
+            tracing::error!("the runtime has been given a memory twice; the first one stays");
+        }
+    }
+
+    pub(crate) fn plugin_memory(&self) -> Result<Arc<dyn PluginMemory>, CallError> {
+        self.plugin_memory.get().and_then(Weak::upgrade).ok_or(CallError::NotLive)
     }
 
     /// Tells whoever listens that a plugin's state is another one.

@@ -19,6 +19,7 @@ pub mod plugin;
 pub mod ports;
 pub mod principal;
 pub mod process;
+pub mod recollection;
 pub mod route;
 pub mod stage;
 pub mod tokens;

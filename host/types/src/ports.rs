@@ -17,6 +17,7 @@ use crate::model::{
     AdapterDescriptor, Completion, EmbeddingRequest, Embeddings, Failure, HttpRequest, HttpResponse, ModelDelta,
     ModelInfo, ModelRequest, Prompt, Rehearsed, SourceLine, StreamEvent,
 };
+use crate::recollection::{KnowledgeBase, KnowledgePassage, KnownPerson, Remembered};
 use crate::stage::{Patch, StageContext};
 use crate::{
     Accepted, CallError, Cause, Errand, MediaKind, Meta, Offers, Output, OutputDelta, Principal, Receipt, Recording,
@@ -129,6 +130,38 @@ pub trait KnowledgeAdmin: Send + Sync {
 
     /// How many bytes a file may have that is imported.
     fn largest_file(&self) -> u64;
+}
+
+/// What the agent remembers, as plugins reach it. Implemented where the memory and the knowledge base are put together.
+///
+/// `cause` is the call for which something is asked: what is shown is what all may know who read what comes of it. Without
+/// one it is what the owner may know in private.
+#[async_trait]
+pub trait PluginMemory: Send + Sync {
+    /// What fits a question best, best first.
+    async fn recall(&self, question: String, limit: usize, cause: Option<&Cause>)
+    -> Result<Vec<Remembered>, CallError>;
+
+    /// Keeps a text that a plugin tells; answers with its name in the memory.
+    async fn note(&self, plugin: &str, text: String, cause: Option<&Cause>) -> Result<String, CallError>;
+
+    /// What of the knowledge base, or of one base of it, fits a question best, best first.
+    async fn search_knowledge(
+        &self,
+        question: String,
+        base: Option<String>,
+        limit: usize,
+        cause: Option<&Cause>,
+    ) -> Result<Vec<KnowledgePassage>, CallError>;
+
+    /// The bases that may be shown, by name.
+    async fn bases(&self, cause: Option<&Cause>) -> Result<Vec<KnowledgeBase>, CallError>;
+
+    /// Adds a text to the end of a base, which is made where there is none of this name.
+    async fn append_knowledge(&self, base: &str, text: String) -> Result<(), CallError>;
+
+    /// The people of this name, all where it is empty.
+    async fn people(&self, name: &str, cause: Option<&Cause>) -> Result<Vec<KnownPerson>, CallError>;
 }
 
 /// What is asked of the sources, and for whom. There is no other way to a model: turns of all kinds, plugins and the

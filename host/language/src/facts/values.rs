@@ -73,7 +73,7 @@ impl Draft {
 
 static CHINESE_JUNK: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"[我你您他她它咱妳]|什么|怎么|怎样|为什么|为何|哪|谁|多少|几[个只岁点]|吗|^(?:这|那|此|该|上述|以上|一切|所有|任何|全部|大家|别人|人家|自己|某|一下|上了|得|的|了|过|着|起来|不|没|是|都|也|就|很|太|有|给|被|把|让|说|和$|跟$|刚才|一个人$|东西|一些|有些|之一)|(?:这个|那个|这样|那样|这种|那种|这么|那么|这些|那些|这里|那里|这儿|那儿)",
+        r"[我你您他她它咱妳]|什么|怎么|怎样|为什么|为何|哪|谁|多少|几[个只岁点]|吗|^(?:这|那|此|该|上述|以上|一切|所有|任何|全部|大家|别人|人家|自己|某|一下|上了|得|的|了|过|着|起来|不|没|是|都|也|就|很|太|有|给|被|把|让|说|和$|跟$|刚才|一个人$|东西|一些|有些|之一)|昨天|刚才|上次|那家|那部|那本|这家|这部|这本|(?:这个|那个|这样|那样|这种|那种|这么|那么|这些|那些|这里|那里|这儿|那儿)",
     )
 });
 
@@ -131,7 +131,7 @@ fn split_at_and(part: &str) -> Vec<String> {
 
 static NO_PLACE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"酒店|宾馆|旅馆|旅店|民宿|医院|病房|朋友家|亲戚家|梦|心里|心中|网上|回忆|一起|^(?:家|外面|外地|国外|哪|学校|公司|单位|店|附近|隔壁|一楼|二楼|楼上|楼下|城里|市区|对面|旁边|路上|车上|床上|沙发|宿舍|老家|大自然|户外|公园|图书馆|咖啡馆|咖啡厅|餐厅|厨房|办公室|里面|上面|下面|前面|后面)$|时候|情况|过程|方面|压力|阴影|幸福|世界",
+        r"沙发|床上|[睡坐躺]$|酒店|宾馆|旅馆|旅店|民宿|医院|病房|朋友家|亲戚家|梦|心里|心中|网上|回忆|一起|^(?:家|外面|外地|国外|哪|学校|公司|单位|店|附近|隔壁|一楼|二楼|楼上|楼下|城里|市区|对面|旁边|路上|车上|床上|沙发|宿舍|老家|大自然|户外|公园|图书馆|咖啡馆|咖啡厅|餐厅|厨房|办公室|里面|上面|下面|前面|后面)$|时候|情况|过程|方面|压力|阴影|幸福|世界",
     )
 });
 
@@ -348,7 +348,7 @@ pub(super) fn without_article(thing: &str) -> &str {
 
 static NO_ENGLISH_PLACE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:fear|hope|hopes|peace|the (?:moment|past|future|present|dark|kitchen|couch|next|other|new|end|top|back|front|shadow|middle of nowhere|hospital|garden|office|same)|a (?:simulation|world|bubble|dream|hotel|hurry|way|mess|state|time)|denial|constant|harmony|luxury|my (?:head|car|room|own|mind|dreams?)|here|there|somewhere|anywhere|work|home|house|bed|town|school|college|love|need|trouble|charge|touch|good|bad|great|a good|a bad|\d+(?: (?:minutes?|hours?|days?))?|person|time|general|fact|total|particular|different|an? hotel|quarantine|isolation|vain|secret)\b",
+        r"(?i)^(?:fear|hope|hopes|peace|the (?:moment|past|future|present|dark|kitchen|couch|next|other|new|end|top|back|front|shadow|middle of nowhere|hospital|garden|office|same)|a (?:simulation|world|bubble|dream|hotel|hurry|way|mess|state|time)|denial|constant|harmony|luxury|my (?:head|car|room|own|mind|dreams?)|here|there|somewhere|anywhere|work|home|house|bed|town|school|college|love|need|trouble|charge|touch|good|bad|great|a good|a bad|\d+(?: (?:minutes?|hours?|days?))?|person|time|general|fact|total|particular|different|an? hotel|quarantine|isolation|vain|secret|my \w+|your .*|his .*|her .*|peanuts)\b",
     )
 });
 

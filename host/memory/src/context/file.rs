@@ -73,7 +73,7 @@ impl Files {
         match lenient::from_slice::<Saved>(&bytes) {
             Ok(saved) if saved.version == VERSION && saved.conversation == conversation => return Some(saved),
             Ok(saved) => {
-                tracing::warn!(version = saved.version, path = %path.display(), "a context's file is another's")
+                tracing::warn!(version = saved.version, path = %path.display(), "a context's file is another's");
             }
             Err(error) => tracing::warn!(%error, path = %path.display(), "a context's file is damaged"),
         }

@@ -1,6 +1,7 @@
 //! The contexts of all conversations: opened, pruned, saved, explained.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -430,16 +431,13 @@ fn go_on(mut saved: Vec<Entry>, history: &[Event]) -> (Vec<Entry>, Vec<Entry>) {
 /// What became of each exchange.
 fn chosen(window: &Window, verdicts: &[Verdict], scores: &[Score]) -> Vec<Chosen> {
     let entries = window.entries();
-    let named = |range: std::ops::Range<usize>, back: bool| {
-        let ids = entries[range].iter().map(|entry| &entry.id).filter(|id| !id.is_empty());
-        if back { ids.last().cloned() } else { ids.clone().next().cloned() }.unwrap_or_default()
-    };
-    let one = |(at, range): (usize, std::ops::Range<usize>)| {
+    let ids = |range: Range<usize>| entries[range].iter().map(|entry| entry.id.as_str()).filter(|id| !id.is_empty());
+    let one = |(at, range): (usize, Range<usize>)| {
         let first = &entries[range.start];
         let score = scores.get(at).copied().unwrap_or_default();
         Chosen {
-            first: named(range.clone(), false),
-            last: named(range.clone(), true),
+            first: ids(range.clone()).next().unwrap_or_default().to_owned(),
+            last: ids(range.clone()).next_back().unwrap_or_default().to_owned(),
             at_ms: first.at_ms,
             events: range.len().min(2),
             messages: range.len(),

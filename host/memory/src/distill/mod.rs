@@ -40,7 +40,8 @@ const LOOK: Duration = Duration::from_secs(60);
 pub struct ColdDocument {
     /// Its id.
     pub id: String,
-    /// Its text.
+    /// What was written down in it. Not talk: what people said in it was read in the journal, and the agent's answers and
+    /// tools' outputs would be learnt again from what was recalled into them.
     pub text: String,
     /// Who may see it.
     pub audience: Audience,

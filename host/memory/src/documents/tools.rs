@@ -168,7 +168,7 @@ impl Asked {
                         continue;
                     }
                     room -= document.bytes();
-                    brought.told.push(told(&document, json!("back in this conversation, at its time")));
+                    brought.told.push(told(&document, "back in this conversation, at its time"));
                     let id = document.id;
                     let marked = document.events.into_iter().map(|event| Entry { document: Some(id.clone()), ..event });
                     brought.entries.extend(marked);
@@ -177,7 +177,7 @@ impl Asked {
                     documents.accessed(&mut document, now_ms())?;
                     brought.foreign |= document.foreign;
                     let text: String = document.texts().join("\n").chars().take(EXCERPT).collect();
-                    brought.told.push(told(&document, json!(text)));
+                    brought.told.push(told(&document, &text));
                 }
             }
         }
@@ -185,7 +185,7 @@ impl Asked {
     }
 }
 
-fn told(document: &Document, what: Value) -> Value {
+fn told(document: &Document, what: &str) -> Value {
     let time = |ms| jiff::Timestamp::from_millisecond(ms).map_or_else(|_| String::new(), |at| at.to_string());
     let mut told = json!({
         "document": document.id,

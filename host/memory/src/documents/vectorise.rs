@@ -42,7 +42,7 @@ impl Documents {
         loop {
             let current = embedder.borrow_and_update().clone();
             if let Some(current) = current {
-                let pass = self.pass(&*current);
+                let pass = self.make_vectors(&*current);
                 tokio::select! {
                     () = stop.cancelled() => return,
                     // Another model came: what was made for the old one is not needed.
@@ -64,7 +64,12 @@ impl Documents {
         }
     }
 
-    async fn pass(&self, embedder: &dyn Embedder) -> Result<(), DocumentError> {
+    /// Gives each document that has none a vector of this model.
+    ///
+    /// # Errors
+    ///
+    /// What the database and the file system answer; what is done until then is kept.
+    pub async fn make_vectors(&self, embedder: &dyn Embedder) -> Result<(), DocumentError> {
         let mut after = 0;
         loop {
             let (documents, model) = (self.clone(), embedder.identity().clone());

@@ -156,10 +156,16 @@ impl Writing<'_> {
         Ok(all.collect())
     }
 
-    /// What is said of a subject with this predicate and was neither taken back nor ended.
+    /// What is said of a subject with this predicate and was neither taken back nor ended. What was closed by something that
+    /// everybody knows who knows it is left out: it is closed for all.
     fn in_force(&self, subject: i64, key: &str) -> rusqlite::Result<Vec<Other>> {
-        let sql = "SELECT id, object, object_key, last_at, valid_from, confidence, audience, kinds FROM relations
-                   WHERE subject = ?1 AND predicate = ?2 AND retracted_at IS NULL AND valid_to IS NULL";
+        let sql =
+            "SELECT id, object, object_key, last_at, valid_from, confidence, audience, kinds FROM relations AS told
+                   WHERE subject = ?1 AND predicate = ?2 AND retracted_at IS NULL AND valid_to IS NULL
+                   AND NOT EXISTS (
+                       SELECT 1 FROM closings JOIN relations AS closer ON closer.id = by_relation
+                       WHERE relation = told.id AND undone = 0 AND closer.retracted_at IS NULL
+                       AND closer.audience = told.audience AND closer.last_at >= told.last_at)";
         let mut statement = self.connection.prepare_cached(sql)?;
         let mut all = Vec::new();
         for subject in self.merged.cluster(subject) {

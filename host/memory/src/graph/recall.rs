@@ -204,11 +204,13 @@ impl Showing<'_> {
     /// Relations of an entity and of those that are one with it: the last told at each end, and those that were asked for.
     fn edges(&self, entity: i64, asked: &[&str]) -> rusqlite::Result<Vec<Edge>> {
         let columns = self.edge_columns();
-        let condition = self.seen.condition("relations.audience");
+        let condition = self.seen.condition("audience");
+        // Which are the last is known before it is looked up what closed them: a hub has thousands.
         let select = |ends: &str| {
             format!(
-                "SELECT {columns} FROM relations WHERE {ends} AND retracted_at IS NULL AND {condition}
-                 ORDER BY last_at DESC LIMIT ?2"
+                "SELECT {columns} FROM relations WHERE id IN (
+                     SELECT id FROM relations WHERE {ends} AND retracted_at IS NULL AND {condition}
+                     ORDER BY last_at DESC, id DESC LIMIT ?2)"
             )
         };
         let mut edges: Vec<Edge> = Vec::new();

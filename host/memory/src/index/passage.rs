@@ -21,6 +21,17 @@ impl PassageKind {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Said, Self::Answered, Self::Document, Self::Sentence];
 
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Said => "said",
+            Self::Answered => "answered",
+            Self::Document => "document",
+            Self::Sentence => "sentence",
+        }
+    }
+
     /// The number it is stored under.
     pub(crate) fn code(self) -> u8 {
         match self {

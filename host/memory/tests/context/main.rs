@@ -2,6 +2,7 @@
 
 mod home;
 mod life;
+mod meaning;
 mod search;
 mod sequences;
 mod tools;

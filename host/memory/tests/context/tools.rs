@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::home::{Home, ME, Talk, owner};
 
-fn tools(home: &Home) -> DocumentTools {
+pub(crate) fn tools(home: &Home) -> DocumentTools {
     DocumentTools::new(home.context.clone(), home.audiences.clone(), tokio::sync::watch::channel(None).1)
 }
 

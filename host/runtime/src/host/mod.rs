@@ -10,6 +10,7 @@ mod inputs;
 mod kv;
 mod llm;
 mod log;
+mod memory;
 mod outbound;
 mod process;
 mod registry;

@@ -8,6 +8,7 @@ pub(crate) mod files;
 mod http;
 mod listen;
 pub(crate) mod llm;
+pub(crate) mod memory;
 mod narrowing;
 mod owners;
 mod private_network;
@@ -51,6 +52,9 @@ pub(crate) fn check(capability: &str, details: &toml::Table) -> Result<(), Strin
         HttpWant::CAPABILITY => read::<HttpWant>(details),
         Listen::CAPABILITY => read::<Listen>(details),
         llm::Llm::CAPABILITY => read::<llm::Llm>(details),
+        memory::KnowledgeWant::CAPABILITY => read::<memory::KnowledgeWant>(details),
+        memory::MemoryWant::CAPABILITY => read::<memory::MemoryWant>(details),
+        memory::SocialWant::CAPABILITY => read::<memory::SocialWant>(details),
         PrivateNetworkWant::CAPABILITY => read::<PrivateNetworkWant>(details),
         process::ProcessWant::CAPABILITY => read::<process::ProcessWant>(details),
         SecretsWant::CAPABILITY => read::<SecretsWant>(details),

@@ -14,8 +14,10 @@ mod kv;
 mod languages;
 mod llm;
 mod logged;
+mod memory;
 mod packages;
 mod process;
+
 mod reload;
 mod requests;
 mod signed;

@@ -3,6 +3,7 @@
 mod home;
 mod kernels;
 mod random;
+mod replay;
 mod sayings;
 mod story;
 mod truth;

@@ -13,6 +13,7 @@ fn all_right(month: &Month) -> Vec<Held> {
         person: fact.person.to_owned(),
         about: fact.about,
         value: fact.value.clone(),
+        audience: String::new(),
         current: fact.until.is_none(),
     };
     month.truth.told.iter().map(held).collect()
@@ -80,10 +81,19 @@ fn the_score_counts_each_kind_of_mistake() {
     let holding: Vec<usize> = (0..held.len()).filter(|at| held[*at].current && *at != ended).collect();
     held[holding[1]].current = false;
     held.push(held[holding[2]].clone());
-    held.push(Held { person: never.0.to_owned(), about: never.1, value: never.2.clone(), current: true });
+    let elsewhere = Held { audience: "group:home:all".to_owned(), ..held[holding[3]].clone() };
+    held.push(elsewhere);
+    held.push(Held {
+        person: never.0.to_owned(),
+        about: never.1,
+        value: never.2.clone(),
+        audience: String::new(),
+        current: true,
+    });
     held.remove(holding[0]);
     let score = month.truth.score(&held);
-    let counts = [&score.duplicates, &score.junk, &score.wrongly_closed, &score.stale, &score.missing].map(Vec::len);
-    assert_eq!(counts, [1; 5], "{score:?}");
+    let Score { duplicates, shown_again, junk, wrongly_closed, stale, missing, .. } = &score;
+    let counts = [duplicates, shown_again, junk, wrongly_closed, stale, missing].map(Vec::len);
+    assert_eq!(counts, [1; 6], "{score:?}");
     assert!(Score::share(&score.junk, score.held) > 0.0);
 }

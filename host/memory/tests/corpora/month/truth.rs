@@ -37,6 +37,8 @@ pub(crate) struct Held {
     pub(crate) person: String,
     pub(crate) about: About,
     pub(crate) value: String,
+    /// Who heard it, in text form.
+    pub(crate) audience: String,
     /// Whether it is held to be so at the end.
     pub(crate) current: bool,
 }
@@ -45,8 +47,10 @@ pub(crate) struct Held {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Score {
     pub(crate) held: usize,
-    /// More than one that says the same of the same person and both hold.
+    /// More than one that says the same of the same person, holds, and was heard by the same.
     pub(crate) duplicates: Vec<String>,
+    /// The same, of facts that were told before several audiences and are shown once for each.
+    pub(crate) shown_again: Vec<String>,
     /// Of no fact that was told.
     pub(crate) junk: Vec<String>,
     /// What holds and is held to be over.
@@ -80,9 +84,16 @@ impl Truth {
     pub(crate) fn score(&self, held: &[Held]) -> Score {
         let mut score = Score { held: held.len(), ..Score::default() };
         let mut counted: BTreeMap<(&str, About, String), (usize, usize)> = BTreeMap::new();
+        let mut heard: BTreeMap<(&str, About, String), BTreeSet<&str>> = BTreeMap::new();
         for fact in held {
-            let count = counted.entry((&fact.person, fact.about, folded(&fact.value))).or_default();
-            if fact.current { count.0 += 1 } else { count.1 += 1 }
+            let key = || (fact.person.as_str(), fact.about, folded(&fact.value));
+            let count = counted.entry(key()).or_default();
+            if fact.current {
+                count.0 += 1;
+                heard.entry(key()).or_default().insert(&fact.audience);
+            } else {
+                count.1 += 1;
+            }
         }
         let told = |key: &(&str, About, String)| {
             self.told
@@ -91,9 +102,9 @@ impl Truth {
         };
         for (key, &(current, over)) in &counted {
             let line = || format!("{} {:?} {}", key.0, key.1, key.2);
-            if current > 1 {
-                score.duplicates.extend((1..current).map(|_| line()));
-            }
+            let audiences = heard.get(key).map_or(0, BTreeSet::len);
+            score.duplicates.extend((audiences..current).map(|_| line()));
+            score.shown_again.extend((1..audiences).map(|_| line()));
             match told(key) {
                 Some(told) if told.until.is_none() && current == 0 => score.wrongly_closed.push(line()),
                 Some(told) if told.until.is_some() && current > 0 => score.stale.push(line()),

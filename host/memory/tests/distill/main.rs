@@ -1,0 +1,5 @@
+//! What the distiller makes of what was said.
+
+mod archive;
+mod judging;
+mod world;
