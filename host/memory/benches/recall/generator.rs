@@ -68,7 +68,7 @@ pub(crate) fn passage(number: u64) -> Passage {
     let chinese = random.below(3) > 0;
     let conversation = number / 20 % 9;
     Passage {
-        kind: if number % 2 == 0 { PassageKind::Said } else { PassageKind::Answered },
+        kind: if number.is_multiple_of(2) { PassageKind::Said } else { PassageKind::Answered },
         origin: number.to_string(),
         part: 0,
         conversation: format!("qq:{conversation}"),
