@@ -5,12 +5,14 @@ use std::collections::HashMap;
 use async_trait::async_trait;
 use homeagent_journal::{Event, EventFilter, EventKind, Seq};
 use homeagent_types::memory::{
-    MemoryHit, MemoryOfRun, MemoryPassage, MemoryPlace, MemoryQuery, MemoryScore, MemoryShown, MemoryState,
+    MemoryEntity, MemoryGraph, MemoryHit, MemoryOfRun, MemoryPassage, MemoryPlace, MemoryQuery, MemoryRelation,
+    MemoryScore, MemoryShown, MemoryState,
 };
 use homeagent_types::ports::MemoryAdmin;
 use homeagent_types::{CallError, Viewer};
 use serde_json::Value;
 
+use crate::graph::{Graph, Relation};
 use crate::index::Passage;
 use crate::memory::Memory;
 use crate::recall::{Hit, Parts};
@@ -18,6 +20,9 @@ use crate::said::{Said, Speaker};
 
 /// How far is looked for what was said around a passage, in events of the journal.
 const NEAR: Seq = 2_000;
+
+/// Relations that are shown of an entity.
+const RELATIONS: u32 = 200;
 
 impl Memory {
     /// What is shown to whoever asks over the API: what the owner may be told, or all there is on this machine.
@@ -84,6 +89,11 @@ impl MemoryAdmin for Memory {
         Ok(MemoryPlace { before, passage: of_journal(&said), after })
     }
 
+    async fn graph(&self, name: Option<&str>, everything: bool) -> Result<MemoryGraph, CallError> {
+        let (graph, viewer, name) = (self.graph().clone(), self.admin_viewer(everything), name.map(str::to_owned));
+        tokio::task::spawn_blocking(move || known(&graph, name.as_deref(), &viewer)).await.map_err(failed)?
+    }
+
     async fn explain(&self, run: &str, everything: bool) -> Result<MemoryOfRun, CallError> {
         let events = self.journal().run_events(run).await.map_err(failed)?;
         if events.is_empty() {
@@ -126,6 +136,46 @@ impl MemoryAdmin for Memory {
 
 fn failed(error: impl std::fmt::Display) -> CallError {
     CallError::Other(error.to_string())
+}
+
+/// What the graph has of a name, or the names that are spoken of most.
+fn known(graph: &Graph, name: Option<&str>, viewer: &Viewer) -> Result<MemoryGraph, CallError> {
+    let summary = graph.index_summary(viewer)?;
+    let mut known = MemoryGraph { relations: summary.relations, entities: Vec::new() };
+    let Some(name) = name else {
+        let names = summary.names.iter().map(|(name, kind, mentions)| MemoryEntity {
+            name: name.clone(),
+            kind: kind.as_str().to_owned(),
+            mentions: *mentions,
+            aliases: Vec::new(),
+            relations: Vec::new(),
+        });
+        known.entities.extend(names);
+        return Ok(known);
+    };
+    for entity in graph.named(name, viewer)? {
+        let relations = graph.relations_of(entity.id, RELATIONS, viewer)?;
+        known.entities.push(MemoryEntity {
+            name: entity.name,
+            kind: entity.kind.as_str().to_owned(),
+            mentions: entity.mentions,
+            aliases: entity.aliases.into_iter().chain(entity.accounts).collect(),
+            relations: relations.into_iter().map(relation).collect(),
+        });
+    }
+    Ok(known)
+}
+
+fn relation(relation: Relation) -> MemoryRelation {
+    MemoryRelation {
+        id: relation.id,
+        current: relation.is_current(),
+        text: relation.text,
+        confidence: relation.confidence,
+        mentions: relation.mentions,
+        last_at_ms: relation.last_at,
+        audience: relation.audience,
+    }
 }
 
 fn of_index(passage: Passage) -> MemoryPassage {

@@ -109,6 +109,49 @@ pub struct MemoryShown {
     pub text: String,
 }
 
+/// What the graph knows: of a name, or as a whole.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct MemoryGraph {
+    /// How many relations there are that were not taken back, among what may be seen.
+    pub relations: i64,
+    /// What is known: all that is called so, or what is spoken of most.
+    pub entities: Vec<MemoryEntity>,
+}
+
+/// Somebody or something that was spoken of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct MemoryEntity {
+    /// What it is called.
+    pub name: String,
+    /// What kind of thing it is.
+    pub kind: String,
+    /// How often it was spoken of.
+    pub mentions: i64,
+    /// What else it is called, and a person's accounts.
+    pub aliases: Vec<String>,
+    /// What is known of it; nothing in a list of names.
+    pub relations: Vec<MemoryRelation>,
+}
+
+/// Something that is known of an entity.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct MemoryRelation {
+    /// Its number, by which it can be mended.
+    pub id: i64,
+    /// As a short sentence.
+    pub text: String,
+    /// Whether it holds now, as far as is known.
+    pub current: bool,
+    /// How sure it is, from 0 to 1.
+    pub confidence: f32,
+    /// In how many sentences it was said.
+    pub mentions: i64,
+    /// When it was last said, in milliseconds since 1970.
+    pub last_at_ms: i64,
+    /// Before whom.
+    pub audience: String,
+}
+
 /// How the memory is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct MemoryState {

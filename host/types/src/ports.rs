@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use crate::embedding::{EmbedderStatus, Embedders, EmbeddingTrial, InstalledModel};
 use crate::knowledge;
 use crate::lines::{SourceChoice, SourceOrder, VectorRequest, Vectors};
-use crate::memory::{Advice, Advised, MemoryHit, MemoryOfRun, MemoryPlace, MemoryQuery, MemoryState};
+use crate::memory::{Advice, Advised, MemoryGraph, MemoryHit, MemoryOfRun, MemoryPlace, MemoryQuery, MemoryState};
 use crate::model::{
     AdapterDescriptor, Completion, EmbeddingRequest, Embeddings, Failure, HttpRequest, HttpResponse, ModelDelta,
     ModelInfo, ModelRequest, Prompt, Rehearsed, SourceLine, StreamEvent,
@@ -599,6 +599,9 @@ pub trait MemoryAdmin: Send + Sync {
 
     /// A passage by its id, with so many before it and after it.
     async fn show(&self, id: &str, around: usize, everything: bool) -> Result<MemoryPlace, CallError>;
+
+    /// What the graph knows of whatever is called so; without a name, what it knows of.
+    async fn graph(&self, name: Option<&str>, everything: bool) -> Result<MemoryGraph, CallError>;
 
     /// What of the memory a turn's model was shown, and why.
     async fn explain(&self, run: &str, everything: bool) -> Result<MemoryOfRun, CallError>;

@@ -316,6 +316,14 @@ pub enum Memory {
         #[arg(long)]
         all: bool,
     },
+    /// Show what is known of somebody or something, or which names are known
+    Graph {
+        /// What it is called
+        name: Option<String>,
+        /// Also what others told in private, which the agent never tells you
+        #[arg(long)]
+        all: bool,
+    },
     /// Say what of the memory the model of a turn was shown, and why
     Explain {
         /// The turn, as `waiter runs list` shows it

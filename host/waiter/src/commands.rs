@@ -195,6 +195,11 @@ impl Desk {
                 let answer = self.client.get(&path).await?;
                 self.answer(&answer, |answer| show::memory::place(answer, &TimeZone::system()))
             }
+            Memory::Graph { name, all } => {
+                let name = name.map_or_else(String::new, |name| format!("&name={}", part(&name)));
+                let answer = self.client.get(&format!("memory/graph?all={all}{name}")).await?;
+                self.answer(&answer, |answer| show::memory::graph(answer, &TimeZone::system()))
+            }
             Memory::Explain { run, all } => {
                 let answer = self.client.get(&format!("memory/runs/{}?all={all}", part(&run))).await?;
                 self.answer(&answer, |answer| show::memory::explained(answer, &TimeZone::system()))

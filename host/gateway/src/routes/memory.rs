@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::{Path, State};
-use homeagent_types::memory::{MemoryHit, MemoryOfRun, MemoryPlace, MemoryQuery, MemoryState};
+use homeagent_types::memory::{MemoryGraph, MemoryHit, MemoryOfRun, MemoryPlace, MemoryQuery, MemoryState};
 use serde::Deserialize;
 
 use crate::Problem;
@@ -35,6 +35,16 @@ pub(crate) struct Around {
     /// How many before it and after it, at most.
     #[param(default = 3, minimum = 0, maximum = 50)]
     around: Option<i64>,
+    /// Also what others told in private. Without it, what the owner may be told.
+    all: Option<bool>,
+}
+
+#[derive(Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Name {
+    /// What it is called. Without it, the names that are spoken of most.
+    name: Option<String>,
     /// Also what others told in private. Without it, what the owner may be told.
     all: Option<bool>,
 }
@@ -85,6 +95,22 @@ pub(crate) async fn show(
 ) -> Result<Json<MemoryPlace>, Problem> {
     let around = within("around", around.unwrap_or(USUALLY_AROUND), 0, Some(MOST_AROUND))?;
     Ok(Json(core.parts.memory.show(&format!("{kind}/{place}"), around, all.unwrap_or(false)).await?))
+}
+
+/// Shows what the graph knows: of whatever is called so, or which names it knows.
+#[utoipa::path(
+    get,
+    path = "/memory/graph",
+    operation_id = "showGraph",
+    tag = "memory",
+    params(Name),
+    responses((status = OK, body = MemoryGraph, description = "What it knows"), Invalid)
+)]
+pub(crate) async fn graph(
+    State(core): State<Shared>,
+    Asked(Name { name, all }): Asked<Name>,
+) -> Result<Json<MemoryGraph>, Problem> {
+    Ok(Json(core.parts.memory.graph(name.as_deref(), all.unwrap_or(false)).await?))
 }
 
 /// Says what of the memory the model of a turn was shown, and why.

@@ -117,6 +117,7 @@ fn operations() -> Vec<UtoipaMethodRouter<Shared>> {
         routes!(memory::state),
         routes!(memory::search),
         routes!(memory::show),
+        routes!(memory::graph),
         routes!(memory::explain),
         routes!(knowledge::list),
         routes!(knowledge::search),

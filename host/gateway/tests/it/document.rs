@@ -304,6 +304,7 @@ fn requests(run: &str) -> Vec<Asked> {
         (get.clone(), "/memory/search?text=cat&limit=0", none(), "", 422),
         (get.clone(), "/memory/passages/{kind}/{place}", passage("7"), "", 200),
         (get.clone(), "/memory/passages/{kind}/{place}", passage("9"), "", 404),
+        (get.clone(), "/memory/graph", none(), "", 200),
         (get.clone(), "/memory/runs/{run}", vec![("run", run.to_owned())], "", 200),
         (get.clone(), FILE, address(ADDRESS), "", 200),
         (get.clone(), FILE, address("0000000000000000"), "", 404),

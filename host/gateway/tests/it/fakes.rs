@@ -18,7 +18,8 @@ use homeagent_types::embedding::{
     EmbedderListing, EmbedderStatus, Embedders, EmbeddingTrial, InstalledFile, InstalledModel,
 };
 use homeagent_types::memory::{
-    MemoryHit, MemoryOfRun, MemoryPassage, MemoryPlace, MemoryQuery, MemoryScore, MemoryShown, MemoryState,
+    MemoryEntity, MemoryGraph, MemoryHit, MemoryOfRun, MemoryPassage, MemoryPlace, MemoryQuery, MemoryRelation,
+    MemoryScore, MemoryShown, MemoryState,
 };
 use homeagent_types::model::{
     AdapterDescriptor, EmbeddingRequest, Embeddings, Failure, FailureClass, FinishReason, Framing, HttpRequest,
@@ -672,6 +673,28 @@ impl MemoryAdmin for FakeMemory {
             }),
             _ => Err(CallError::NotFound(format!("there is no passage {id}"))),
         }
+    }
+
+    async fn graph(&self, name: Option<&str>, _: bool) -> Result<MemoryGraph, CallError> {
+        let relation = |current: bool, text: &str| MemoryRelation {
+            id: 3,
+            text: text.to_owned(),
+            current,
+            confidence: 0.9,
+            mentions: 2,
+            last_at_ms: 1_777_777_777_777,
+            audience: "person:cli:owner".to_owned(),
+        };
+        let relations = vec![relation(true, "Ann住在杭州"), relation(false, "Ann住在上海")];
+        let ann = MemoryEntity {
+            name: "Ann".to_owned(),
+            kind: "person".to_owned(),
+            mentions: 7,
+            aliases: vec!["安安".to_owned(), "cli:ann".to_owned()],
+            relations: if name.is_some() { relations } else { Vec::new() },
+        };
+        let entities = if name.is_none_or(|name| name == "Ann") { vec![ann] } else { Vec::new() };
+        Ok(MemoryGraph { relations: 2, entities })
     }
 
     async fn explain(&self, run: &str, everything: bool) -> Result<MemoryOfRun, CallError> {

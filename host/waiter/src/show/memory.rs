@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use homeagent_types::memory::{MemoryHit, MemoryOfRun, MemoryPassage, MemoryPlace, MemoryState};
+use homeagent_types::memory::{MemoryGraph, MemoryHit, MemoryOfRun, MemoryPassage, MemoryPlace, MemoryState};
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
@@ -71,6 +71,33 @@ pub(crate) fn place(answer: &str, zone: &TimeZone) -> Result<String, Failure> {
     before.iter().for_each(|passage| say(" ", passage));
     say(">", &passage);
     after.iter().for_each(|passage| say(" ", passage));
+    Ok(text)
+}
+
+/// What the graph knows of a name, or the names it knows.
+pub(crate) fn graph(answer: &str, zone: &TimeZone) -> Result<String, Failure> {
+    let graph: MemoryGraph = read(answer)?;
+    if graph.entities.iter().all(|entity| entity.relations.is_empty()) {
+        let mut table = Table::new(&["NAME", "KIND", "MENTIONS"]);
+        for entity in &graph.entities {
+            table.row(&[&entity.name, &entity.kind, &entity.mentions.to_string()]);
+        }
+        let total = graph.relations;
+        return Ok(format!("{}{total} relations in all\n", table.or("nothing is known of it")));
+    }
+    let mut text = String::new();
+    for entity in &graph.entities {
+        let names: Vec<&str> = std::iter::once(&entity.name).chain(&entity.aliases).map(String::as_str).collect();
+        let _ = writeln!(text, "{} ({})", plain_line(&names.join(", ")), plain_line(&entity.kind));
+        let mut table = Table::new(&["ID", "WHAT", "HOLDS", "SURE", "SAID", "LAST"]);
+        for relation in &entity.relations {
+            let holds = if relation.current { "now" } else { "no longer" };
+            let (id, sure) = (relation.id.to_string(), format!("{:.1}", relation.confidence));
+            let (said, last) = (relation.mentions.to_string(), moment(relation.last_at_ms, zone, AT));
+            table.row(&[&id, &cut(&relation.text, WORDS), holds, &sure, &said, &last]);
+        }
+        text.push_str(&table.or("nothing is known of it"));
+    }
     Ok(text)
 }
 

@@ -200,6 +200,12 @@ async fn what_is_remembered_is_found_shown_and_explained() {
     there is no passage said/8
     --- exit code 1
     ");
+    let known = run(&house, &["memory", "graph", "Ann"]).await.shown(&house);
+    for line in ["Ann, 安安, cli:ann (person)", "Ann住在杭州", "no longer"] {
+        assert!(known.contains(line), "{known}");
+    }
+    assert!(run(&house, &["memory", "graph"]).await.shown(&house).contains("2 relations in all"));
+    assert!(run(&house, &["memory", "graph", "Bob"]).await.shown(&house).contains("nothing is known of it"));
     let all = run(&house, &["memory", "search", "cat", "--all", "--json"]).await;
     assert_eq!(
         (all.json()[0]["id"].as_str(), all.json()[1]["parts"][0]["name"].as_str()),
