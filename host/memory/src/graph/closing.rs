@@ -11,10 +11,10 @@ use super::writing::Writing;
 use crate::social::TRAIT;
 
 /// Below this a claim is too weak to end another.
-const SURE: f64 = 0.5;
+pub(super) const SURE: f64 = 0.5;
 
 /// How much less sure than the other it may be.
-const SLACK: f64 = 0.25;
+pub(super) const SLACK: f64 = 0.25;
 
 /// A relation with the same subject and predicate.
 struct Other {

@@ -33,16 +33,18 @@ pub(super) struct Single {
 
 impl Single {
     /// Whether both are one to a reader who may see both: both hold; or both were so once, before different audiences and at
-    /// the same time. Stretches of time before one audience stay apart, and so does what was taken back at another time.
-    fn is_one_with(&self, relation: &Relation) -> bool {
-        let own = &self.relation;
+    /// the same time. Stretches of time before one audience stay apart, and so does what was taken back at another time. That
+    /// it has ended is another statement than that it holds: whoever takes the one back does not mean the other.
+    fn is_one_with(&self, other: &Self) -> bool {
+        let (own, relation) = (&self.relation, &other.relation);
         if own.is_current() || relation.is_current() {
             return own.is_current() && relation.is_current();
         }
         let end = |relation: &Relation| relation.valid_to.unwrap_or(relation.last_at).max(relation.last_at);
         let is_elsewhere =
             own.audience != relation.audience && own.told_also.iter().all(|other| other.audience != relation.audience);
-        own.retracted_at == relation.retracted_at
+        self.holds == other.holds
+            && own.retracted_at == relation.retracted_at
             && is_elsewhere
             && own.learnt_at <= end(relation)
             && relation.learnt_at <= end(own)
@@ -85,7 +87,7 @@ pub(super) fn one_for_all(mut singles: Vec<Single>) -> Vec<Relation> {
     let mut places: HashMap<Statement, Vec<usize>> = HashMap::new();
     for single in singles {
         let known = places.entry(single.statement.clone()).or_default();
-        let place = known.iter().copied().find(|at| kept.get(*at).is_some_and(|one| one.is_one_with(&single.relation)));
+        let place = known.iter().copied().find(|at| kept.get(*at).is_some_and(|one| one.is_one_with(&single)));
         match place.and_then(|at| kept.get_mut(at)) {
             Some(one) => one.take(single.relation),
             None => {

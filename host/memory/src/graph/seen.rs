@@ -7,6 +7,7 @@ use homeagent_types::{Audience, Viewer};
 use rusqlite::Connection;
 
 use super::Graph;
+use super::closing::{SLACK, SURE};
 use super::model::EntityKind;
 
 /// The ids of the audiences that a reader is of.
@@ -52,6 +53,7 @@ impl Seen {
              WHERE ender.subject = {relations}.subject AND ender.predicate = {relations}.predicate
              AND ender.valid_to IS NOT NULL AND ender.retracted_at IS NULL
              AND {relations}.valid_to IS NULL AND ender.valid_to >= {relations}.learnt_at
+             AND ender.confidence >= {SURE} AND ender.confidence + {SLACK} >= {relations}.confidence
              AND (ender.object_key = {relations}.object_key OR ender.object IN (
                  SELECT same.entity FROM names AS own JOIN names AS same ON same.folded = own.folded
                  WHERE own.entity = {relations}.object AND {} AND {} AND {} AND {}))

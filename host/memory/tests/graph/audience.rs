@@ -169,6 +169,12 @@ fn what_has_ended_is_over_for_those_who_heard_that_and_for_nobody_else() {
             text: "我喜欢什么", alike: &[], asker: Some("qq:1"), viewer: &li, limit: 9, unless_shown_in: None
         };
     assert!(world.graph.recall(&question).expect("recalled").iter().all(|found| !found.relation.is_current()));
+    // The end is a statement of its own: taking it back opens what it ended.
+    let end = *ended.relations[0].as_ref().expect("told");
+    let change = world.graph.retract(end, author(&Audience::parse(GROUP), &group, 4)).expect("taken back").change;
+    assert_eq!(held(&world, "qq:1", &li).len(), 1);
+    world.graph.undo(change, author(&Audience::parse(GROUP), &group, 4)).expect("undone");
+    assert!(held(&world, "qq:1", &li).is_empty());
     // Said again, it holds again, and for the group it does not.
     world.tell("1", LI, 5, likes(Holding::Now));
     assert_eq!(held(&world, "qq:1", &li).len(), 1);
@@ -176,6 +182,35 @@ fn what_has_ended_is_over_for_those_who_heard_that_and_for_nobody_else() {
     // A group that did not hear the end goes on believing.
     world.tell("1", OTHER_GROUP, 1, likes(Holding::Now));
     assert_eq!(held(&world, "qq:1", &Viewer::Only([Audience::parse(OTHER_GROUP)].into())).len(), 1);
+}
+
+#[test]
+fn a_weak_word_that_something_has_ended_ends_nothing_elsewhere() {
+    let world = World::new();
+    world.tell("1", LI, 1, claim(Node::Speaker, "喜欢", value("chess")));
+    let weak = Claim { holding: Holding::Ended, confidence: 0.45, ..claim(Node::Speaker, "喜欢", value("chess")) };
+    world.tell("2", GROUP, 3, Claim { subject: Node::Account("qq:1".into()), ..weak });
+    assert_eq!(held(&world, "qq:1", &world.viewer(LI)).len(), 1);
+}
+
+#[test]
+fn places_of_one_name_are_one_whoever_heard_of_them_first_and_people_are_not() {
+    let world = World::new();
+    let li = world.viewer(LI);
+    world.tell("1", LI, 1, claim(Node::Speaker, "home", value("Turin")));
+    world.tell("1", GROUP, 2, claim(Node::Speaker, "home", value("Turin")));
+    let me = world.graph.of_account("qq:1", &li).expect("read").expect("known").id;
+    let homes = |world: &World| world.graph.relations_of(me, 9, &li).expect("read");
+    assert_eq!(homes(&world).len(), 1);
+    assert_eq!(held(&world, "qq:1", &li), [("Turin".into(), 2, 1, 2)]);
+    let summary = world.graph.index_summary(&li).expect("read");
+    let places = summary.names.iter().filter(|(name, ..)| name == "Turin").count();
+    assert_eq!((summary.relations, places), (1, 1), "{summary:?}");
+    assert!(summary.kinds.contains(&(EntityKind::Place, 1)), "{summary:?}");
+    for (audience, day) in [(LI, 3), (GROUP, 4)] {
+        world.tell("1", audience, day, claim(Node::Speaker, "knows", Node::Named("Anna".into(), EntityKind::Person)));
+    }
+    assert_eq!(homes(&world).len(), 3, "two Annas may be two");
 }
 
 #[test]
