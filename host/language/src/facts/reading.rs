@@ -240,6 +240,8 @@ fn english_parts(sentence: &str) -> Vec<String> {
 static CONDITION: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
         r"(?i)如果|要是|假如|假设|假使|倘若|倘使|若是|万一|的话$|除非|就算|哪怕|即使|即便|想象|想像|比方说|梦见|梦到|比如说我|的歌词",
+        // "等我有钱了，我要住在海边": what waits for something else is not so yet.
+        r"|有朝一日|总有一天|^等[^了待级于]\S{0,30}(?:了|后|时|时候|那天|那会儿)$",
         r"|^\W*(?:and |or |even |what |only |as )?(?:if|unless|suppose|supposing|imagine|pretend|assuming|assume|in case|let's say|let us say|say i|whether|i wish|i dreamed|i dreamt|i had a dream)\b",
     ))
 });

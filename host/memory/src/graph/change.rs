@@ -74,7 +74,8 @@ impl Graph {
         })
     }
 
-    /// Takes a relation back: it was never so. What it closed holds again, unless something else that is known closes it.
+    /// Takes a relation back, before every audience of which the author is and that heard it: it was never so. What it closed
+    /// holds again, unless something else that is known closes it.
     ///
     /// # Errors
     ///
@@ -84,7 +85,7 @@ impl Graph {
             let seen = self.seen(author.viewer);
             let audience = writing.audience(author.audience)?;
             let change = writing.change("retraction", author.at_ms, Some(author.actor), audience)?;
-            let closed = writing.retract(relation, change, author.at_ms, &seen)?;
+            let closed = self.retract_rows(writing, relation, change, author.at_ms, &seen)?;
             Ok(Changed { change, closed })
         })
     }
@@ -106,7 +107,7 @@ impl Graph {
             let seen = self.seen(author.viewer);
             let audience = writing.audience(author.audience)?;
             let change = writing.change("edit", author.at_ms, Some(author.actor), audience)?;
-            let mut closed = writing.retract(relation, change, author.at_ms, &seen)?;
+            let mut closed = self.retract_rows(writing, relation, change, author.at_ms, &seen)?;
             let told =
                 self.take(writing, &Source { undoable: false, ..source.clone() }, std::slice::from_ref(claim))?;
             let made = told.relations.into_iter().next().ok_or(GraphError::NoRelation(relation))?;
@@ -117,6 +118,25 @@ impl Graph {
             closed.extend(told.closed);
             Ok((made, Changed { change, closed }))
         })
+    }
+
+    /// Takes all rows back for which a relation stands.
+    fn retract_rows(
+        &self,
+        writing: &Writing<'_>,
+        relation: i64,
+        change: i64,
+        at_ms: i64,
+        seen: &Seen,
+    ) -> Result<Vec<Closing>, Stop> {
+        let rows = self.rows_of(writing, relation, seen)?;
+        let mut closed = Vec::new();
+        for row in &rows {
+            closed.extend(writing.retract(*row, change, at_ms, seen)?);
+        }
+        // What one of them was closed by, or closed, before it went itself.
+        closed.retain(|closing| !rows.contains(&closing.relation) && !rows.contains(&closing.by));
+        Ok(closed)
     }
 
     /// Gives an entity another name, among those who read the author's conversation.

@@ -29,7 +29,7 @@ pub struct Deleted {
 }
 
 impl Graph {
-    /// Deletes relations, and the words in which they were said.
+    /// Deletes relations, and the words in which they were said, before every audience of which the author is.
     ///
     /// # Errors
     ///
@@ -37,7 +37,10 @@ impl Graph {
     pub fn delete_relations(&self, relations: &[i64], author: Author<'_>) -> Result<Deleted, GraphError> {
         self.deleting("deleting relations", author, |writing, seen| {
             let mut deleted = Deleted::default();
-            let distinct: BTreeSet<i64> = relations.iter().copied().collect();
+            let mut distinct: BTreeSet<i64> = BTreeSet::new();
+            for relation in relations {
+                distinct.extend(self.rows_of(writing, *relation, seen)?);
+            }
             for relation in distinct {
                 if !writing.delete_relation(relation, seen, author.at_ms, &mut deleted)? {
                     return Err(GraphError::NoRelation(relation).into());

@@ -15,6 +15,7 @@ mod model;
 pub mod predicate;
 mod recall;
 mod resolve;
+mod same;
 mod schema;
 mod seeds;
 mod seen;
@@ -41,7 +42,9 @@ pub use change::{Author, Change, Changed};
 pub use delete::Deleted;
 pub use entities::NameVectors;
 pub use error::GraphError;
-pub use model::{Claim, Closing, Committed, Entity, EntityKind, Holding, Node, Refusal, Relation, Sentence, Source};
+pub use model::{
+    Claim, Closing, Committed, Entity, EntityKind, Holding, Node, Refusal, Relation, Sentence, Source, Telling,
+};
 
 pub use recall::{Found, Question};
 pub use summary::Summary;

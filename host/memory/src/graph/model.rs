@@ -64,6 +64,13 @@ impl EntityKind {
         matches!(self, Self::Place | Self::Organisation | Self::Time | Self::Concept)
     }
 
+    /// A condition for rows whose kind stands in `column`: those of which [`EntityKind::is_shared`] holds.
+    pub(super) fn shared_condition(column: &str) -> String {
+        let shared: Vec<String> =
+            Self::ALL.iter().filter(|kind| kind.is_shared()).map(|kind| format!("'{}'", kind.as_str())).collect();
+        format!("{column} IN ({})", shared.join(","))
+    }
+
     /// Whether two mentions may be of one thing.
     pub(super) fn fits(self, other: Self) -> bool {
         self == other || self == Self::Thing || other == Self::Thing
@@ -257,6 +264,18 @@ pub struct Relation {
     pub retracted_at: Option<i64>,
     /// The relation that closed it.
     pub closed_by: Option<i64>,
+    /// Who heard it, in text form; those before whom it was told last, where the reader is of several audiences that did.
+    pub audience: String,
+    /// Where else it was told before an audience that the reader is of. Times, mentions and confidence are of all of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub told_also: Vec<Telling>,
+}
+
+/// A relation's row before one audience.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Telling {
+    /// Its id.
+    pub relation: i64,
     /// Who heard it, in text form.
     pub audience: String,
 }

@@ -122,8 +122,13 @@ impl Graph {
                 showing.edge(*id)?.into_iter().for_each(|edge| search.rate(edge, *score));
             }
             showing.walk(&mut search, &seeds.entities, &asked)?;
-            let best = search.best(showing, &shown, question.limit);
-            best.into_iter().map(|(id, score)| showing.found(id, score)).filter_map(Result::transpose).collect()
+            let mut found: Vec<Found> = Vec::new();
+            for (id, score) in search.best(showing, &shown, question.limit)? {
+                if !found.iter().any(|other| other.relation.ids().any(|known| known == id)) {
+                    found.extend(showing.found(id, score)?);
+                }
+            }
+            Ok(found)
         })
     }
 
@@ -151,24 +156,28 @@ impl Search {
     }
 
     /// The ids of the best relations, each once that says the same.
-    fn best(self, showing: &Showing<'_>, shown: &HashSet<i64>, limit: usize) -> Vec<(i64, f32)> {
+    fn best(self, showing: &mut Showing<'_>, shown: &HashSet<i64>, limit: usize) -> rusqlite::Result<Vec<(i64, f32)>> {
         let mut found: Vec<(Edge, f32)> = self.found.into_values().collect();
         found.sort_by(|(a, scored), (b, other)| {
             other.total_cmp(scored).then(b.last_at.cmp(&a.last_at)).then(a.id.cmp(&b.id))
         });
-        let mut said = HashSet::new();
-        let mut said_before = HashSet::new();
-        let key = |edge: &Edge| {
-            let object = edge.object.map_or(edge.object_key.clone(), |object| showing.merged.root(object).to_string());
-            (showing.merged.root(edge.subject), edge.predicate.clone(), object)
-        };
+        let mut key = |edge: &Edge| showing.statement(edge.subject, &edge.predicate, edge.object, &edge.object_key);
         // The same, told in another audience, has another id.
-        found.iter().filter(|(edge, _)| shown.contains(&edge.id)).for_each(|(edge, _)| {
-            said_before.insert(key(edge));
-        });
-        let fresh = found.iter().filter(|(edge, _)| !said_before.contains(&key(edge)));
-        let distinct = fresh.filter(|(edge, _)| said.insert((key(edge), edge.is_past)));
-        distinct.take(limit).map(|(edge, score)| (edge.id, *score)).collect()
+        let mut said_before = HashSet::new();
+        for (edge, _) in found.iter().filter(|(edge, _)| shown.contains(&edge.id)) {
+            said_before.insert(key(edge)?);
+        }
+        let (mut said, mut best) = (HashSet::new(), Vec::new());
+        for (edge, score) in &found {
+            if best.len() >= limit {
+                break;
+            }
+            let statement = key(edge)?;
+            if !said_before.contains(&statement) && said.insert((statement, edge.is_past)) {
+                best.push((edge.id, *score));
+            }
+        }
+        Ok(best)
     }
 }
 
@@ -240,16 +249,17 @@ impl Showing<'_> {
     }
 
     fn edge_columns(&self) -> String {
-        let closer = self.seen.closer("relations");
+        let (closer, ender) = (self.seen.closer("relations"), self.seen.ender("relations"));
         format!(
             "relations.id, subject, predicate, object, object_key, confidence, last_at,
-             valid_to IS NOT NULL OR EXISTS (SELECT 1 FROM {closer})"
+             valid_to IS NOT NULL OR EXISTS (SELECT 1 FROM {closer}) OR EXISTS (SELECT 1 FROM {ender})"
         )
     }
 
     fn found(&mut self, id: i64, score: f32) -> Result<Option<Found>, Stop> {
         let Some(relation) = self.relation(id)? else { return Ok(None) };
-        Ok(Some(Found { relation, score, sources: self.sentences_of(id, SOURCES)? }))
+        let rows: Vec<i64> = relation.ids().collect();
+        Ok(Some(Found { relation, score, sources: self.sentences_of(&rows, SOURCES)? }))
     }
 
     /// The entity of an account.

@@ -125,4 +125,7 @@ CREATE TABLE graph_tombstones (
     hash BLOB PRIMARY KEY,
     at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+", "
+-- What is said to have ended: few, and looked for with each relation that is shown.
+CREATE INDEX relations_ended ON relations (subject, predicate) WHERE valid_to IS NOT NULL AND retracted_at IS NULL;
 "];

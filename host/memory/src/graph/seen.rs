@@ -7,6 +7,7 @@ use homeagent_types::{Audience, Viewer};
 use rusqlite::Connection;
 
 use super::Graph;
+use super::model::EntityKind;
 
 /// The ids of the audiences that a reader is of.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -37,6 +38,33 @@ impl Seen {
             "closings JOIN relations AS closer ON closer.id = by_relation
              WHERE relation = {relations}.id AND undone = 0 AND closer.retracted_at IS NULL
              AND closer.last_at >= {relations}.last_at AND {}",
+            self.condition("closer.audience")
+        )
+    }
+
+    /// What says that a relation has ended, told before whatever audience after it was said itself, as the tables and
+    /// conditions of a subquery: `ender`. Nothing stored closes it where its own audience and the other do not know of each
+    /// other, so it is worked out for each reader. A pair that is stored is left to [`Seen::closer`], and what was undone
+    /// stays undone until it is said to have ended once more.
+    pub(super) fn ender(&self, relations: &str) -> String {
+        format!(
+            "relations AS ender INDEXED BY relations_ended
+             WHERE ender.subject = {relations}.subject AND ender.predicate = {relations}.predicate
+             AND ender.valid_to IS NOT NULL AND ender.retracted_at IS NULL
+             AND {relations}.valid_to IS NULL AND ender.valid_to >= {relations}.learnt_at
+             AND (ender.object_key = {relations}.object_key OR ender.object IN (
+                 SELECT same.entity FROM names AS own JOIN names AS same ON same.folded = own.folded
+                 WHERE own.entity = {relations}.object AND {} AND {} AND {} AND {}))
+             AND (ender.last_at, ender.id) > ({relations}.last_at, {relations}.id) AND {}
+             AND NOT EXISTS (
+                 SELECT 1 FROM closings JOIN relations AS closer ON closer.id = by_relation
+                 WHERE relation = {relations}.id AND (closer.id = ender.id OR (undone = 1
+                     AND closer.valid_to IS NOT NULL AND closer.last_at >= ender.last_at AND {})))",
+            EntityKind::shared_condition("own.kind"),
+            EntityKind::shared_condition("same.kind"),
+            self.condition("own.audience"),
+            self.condition("same.audience"),
+            self.condition("ender.audience"),
             self.condition("closer.audience")
         )
     }

@@ -7,7 +7,8 @@ use super::show::Showing;
 use super::{Graph, GraphError, Sentence};
 
 impl Showing<'_> {
-    pub(super) fn sentences_of(&self, relation: i64, limit: u32) -> rusqlite::Result<Vec<Sentence>> {
+    /// The sentences behind rows of a relation, the last one first.
+    pub(super) fn sentences_of(&self, rows: &[i64], limit: u32) -> rusqlite::Result<Vec<Sentence>> {
         let sql = format!(
             "SELECT id, text, origin, speaker, at FROM evidence JOIN sentences ON sentences.id = sentence
              WHERE relation = ?1 AND {} ORDER BY at DESC, id DESC LIMIT ?2",
@@ -22,7 +23,17 @@ impl Showing<'_> {
                 at: row.get(4)?,
             })
         };
-        self.connection.prepare_cached(&sql)?.query_map(params![relation, limit], read)?.collect()
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let mut found: Vec<Sentence> = Vec::new();
+        for relation in rows {
+            for sentence in statement.query_map(params![relation, limit], read)? {
+                found.push(sentence?);
+            }
+        }
+        found.sort_by_key(|sentence| (-sentence.at, -sentence.id));
+        found.dedup_by_key(|sentence| sentence.id);
+        found.truncate(limit as usize);
+        Ok(found)
     }
 }
 
@@ -33,7 +44,10 @@ impl Graph {
     ///
     /// What the database answers.
     pub fn sentences_of(&self, relation: i64, limit: u32, viewer: &Viewer) -> Result<Vec<Sentence>, GraphError> {
-        self.show("reading sentences", viewer, |showing| Ok(showing.sentences_of(relation, limit)?))
+        self.show("reading sentences", viewer, |showing| {
+            let rows: Vec<i64> = showing.relation(relation)?.iter().flat_map(super::Relation::ids).collect();
+            Ok(showing.sentences_of(&rows, limit)?)
+        })
     }
 
     /// The places in the journal and in documents where something was said of an entity, the last one first.

@@ -10,6 +10,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use super::error::{GraphError, Stop};
 use super::merged::Merged;
 use super::model::{Entity, EntityKind, Relation};
+use super::same::{Single, one_for_all};
 use super::seen::Seen;
 use super::{Graph, predicate};
 
@@ -22,6 +23,7 @@ pub(super) struct Showing<'a> {
     pub(super) merged: Arc<Merged>,
     pub(super) seen: &'a Seen,
     names: HashMap<i64, Option<(String, EntityKind)>>,
+    pub(super) alike: HashMap<i64, Arc<Vec<i64>>>,
 }
 
 /// A row of a relation.
@@ -40,11 +42,15 @@ struct Bare {
     last_at: i64,
     retracted_at: Option<i64>,
     audience: String,
+    object_key: String,
 }
+
+/// How many rows are read for each relation that is asked for: those which say the same become one.
+const ROWS: u32 = 4;
 
 const COLUMNS: &str =
     "relations.id, subject, predicate, object, literal, kinds, confidence, mentions, valid_from, valid_to,
-    learnt_at, last_at, retracted_at, (SELECT text FROM graph_audiences WHERE id = audience)";
+    learnt_at, last_at, retracted_at, (SELECT text FROM graph_audiences WHERE id = audience), object_key";
 
 impl Bare {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
@@ -63,13 +69,14 @@ impl Bare {
             last_at: row.get(11)?,
             retracted_at: row.get(12)?,
             audience: row.get(13)?,
+            object_key: row.get(14)?,
         })
     }
 }
 
 impl<'a> Showing<'a> {
     pub(super) fn new(connection: &'a Connection, merged: Arc<Merged>, seen: &'a Seen) -> Self {
-        Self { connection, merged, seen, names: HashMap::new() }
+        Self { connection, merged, seen, names: HashMap::new(), alike: HashMap::new() }
     }
 
     /// An entity, by the id of any of those that are one; `None` where nothing of it may be seen.
@@ -131,7 +138,8 @@ impl<'a> Showing<'a> {
         Ok(shown.map_or_else(|| format!("#{root}"), |(name, _)| name.clone()))
     }
 
-    pub(super) fn relation(&mut self, id: i64) -> rusqlite::Result<Option<Relation>> {
+    /// One row of a relation, whatever else says the same.
+    pub(super) fn single(&mut self, id: i64) -> rusqlite::Result<Option<Single>> {
         let sql = format!("SELECT {COLUMNS} FROM relations WHERE id = ?1 AND {}", self.seen.condition("audience"));
         let bare = self.connection.prepare_cached(&sql)?.query_row([id], Bare::read).optional()?;
         bare.map(|bare| self.dressed(bare)).transpose()
@@ -148,18 +156,22 @@ impl<'a> Showing<'a> {
                      ORDER BY last_at DESC, id DESC LIMIT ?2"
                 );
                 let mut statement = self.connection.prepare_cached(&sql)?;
-                for bare in statement.query_map(params![entity, limit], Bare::read)? {
+                for bare in statement.query_map(params![entity, limit.saturating_mul(ROWS)], Bare::read)? {
                     rows.push(bare?);
                 }
             }
         }
         rows.sort_by_key(|bare| (-bare.last_at, -bare.id));
         rows.dedup_by_key(|bare| bare.id);
-        rows.truncate(limit as usize);
-        rows.into_iter().map(|bare| self.dressed(bare)).collect()
+        let singles = rows.into_iter().map(|bare| self.dressed(bare)).collect::<Result<_, _>>()?;
+        let mut relations = one_for_all(singles);
+        relations.truncate(limit as usize);
+        Ok(relations)
     }
 
-    fn dressed(&mut self, bare: Bare) -> rusqlite::Result<Relation> {
+    fn dressed(&mut self, bare: Bare) -> rusqlite::Result<Single> {
+        let statement = self.statement(bare.subject, &bare.predicate, bare.object, &bare.object_key)?;
+        let holds = bare.valid_to.is_none();
         let subject = self.name(bare.subject)?;
         let object = match bare.object {
             Some(object) => self.name(object)?,
@@ -172,7 +184,7 @@ impl<'a> Showing<'a> {
         } else {
             predicate::sentence(&subject, &bare.predicate, &object)
         };
-        Ok(Relation {
+        let relation = Relation {
             id: bare.id,
             text,
             subject: (self.merged.root(bare.subject), subject),
@@ -189,7 +201,9 @@ impl<'a> Showing<'a> {
             retracted_at: bare.retracted_at,
             closed_by: closer.map(|(by, _)| by),
             audience: bare.audience,
-        })
+            told_also: Vec::new(),
+        };
+        Ok(Single { statement, holds, relation })
     }
 
     /// What closed a relation as far as this reader may know, and since when it did.
@@ -197,9 +211,12 @@ impl<'a> Showing<'a> {
         let sql = format!(
             "SELECT id, until FROM (
                  SELECT closer.id, coalesce(closer.valid_to, closer.valid_from, closer.learnt_at) AS until, closer.last_at
-                 FROM relations AS told, {} AND told.id = ?1)
+                 FROM relations AS told, {} AND told.id = ?1
+                 UNION ALL
+                 SELECT ender.id, ender.valid_to, ender.last_at FROM relations AS told, {} AND told.id = ?1)
              ORDER BY last_at DESC, id DESC LIMIT 1",
-            self.seen.closer("told")
+            self.seen.closer("told"),
+            self.seen.ender("told")
         );
         let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
         self.connection.prepare_cached(&sql)?.query_row([relation], read).optional()
@@ -301,7 +318,7 @@ impl Graph {
         })
     }
 
-    /// A relation, whether it still holds or not.
+    /// A relation, whether it still holds or not, with what the viewer may see that says the same.
     ///
     /// # Errors
     ///

@@ -73,7 +73,8 @@ impl Graph {
             let (mut marked, mut texts) = (Vec::new(), Vec::new());
             for id in relations {
                 let Some(relation) = showing.relation(*id)? else { continue };
-                let sentences = showing.sentences_of(*id, 8)?;
+                let rows: Vec<i64> = relation.ids().collect();
+                let sentences = showing.sentences_of(&rows, 8)?;
                 texts.extend(sentences.into_iter().map(|sentence| sentence.text));
                 marked.push(relation);
             }
@@ -82,7 +83,7 @@ impl Graph {
         let mut runs = self.shared.shown.lock();
         let run = runs.of(run);
         for relation in marked.into_iter().take(EACH.saturating_sub(run.relations.len())) {
-            run.relations.insert(relation.id);
+            run.relations.extend(relation.ids());
             run.triples.insert((text::fold(&relation.subject.1), relation.predicate, text::fold(&relation.object)));
             run.texts.insert(plain(&relation.text));
         }

@@ -1,6 +1,6 @@
 //! What the graph knows of, in a few lines for the prompt: names, kinds and counts, no facts.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,7 +32,7 @@ const KEPT: usize = 64;
 pub struct Summary {
     /// How many entities of each kind.
     pub kinds: Vec<(EntityKind, i64)>,
-    /// How many relations that were not taken back.
+    /// How many different relations that were not taken back.
     pub relations: i64,
     /// The most spoken of: name, kind and mentions.
     pub names: Vec<(String, EntityKind, i64)>,
@@ -92,12 +92,56 @@ impl Graph {
 impl Showing<'_> {
     fn summary(&mut self) -> Result<Summary, Stop> {
         let condition = self.seen.condition("audience");
-        let sql = format!("SELECT count(*) FROM relations WHERE retracted_at IS NULL AND {condition}");
-        let relations = self.connection.prepare_cached(&sql)?.query_row([], |row| row.get(0))?;
-        Ok(Summary { kinds: self.kinds()?, relations, names: self.most_spoken_of()? })
+        let sql = format!(
+            "SELECT count(*) FROM (
+                 SELECT DISTINCT subject, predicate, object_key FROM relations WHERE retracted_at IS NULL AND {condition})"
+        );
+        let relations: i64 = self.connection.prepare_cached(&sql)?.query_row([], |row| row.get(0))?;
+        let several = self.several_that_are_one()?;
+        let relations = relations - self.repeated(&several)?;
+        Ok(Summary { kinds: self.kinds(&several)?, relations, names: self.most_spoken_of()? })
     }
 
-    fn kinds(&self) -> Result<Vec<(EntityKind, i64)>, Stop> {
+    /// Entities that mean the same to the reader and were told before audiences which do not know of each other.
+    fn several_that_are_one(&mut self) -> Result<Vec<Arc<Vec<i64>>>, Stop> {
+        let sql = format!(
+            "SELECT min(entity) FROM names WHERE {} AND {}
+             GROUP BY folded HAVING count(DISTINCT entity) > 1 ORDER BY 1",
+            EntityKind::shared_condition("kind"),
+            self.seen.condition("audience")
+        );
+        let firsts: Vec<i64> =
+            self.connection.prepare_cached(&sql)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        let (mut several, mut met) = (Vec::new(), HashSet::new());
+        for first in firsts {
+            let alike = self.alike(first)?;
+            if met.insert(alike.first().copied()) {
+                several.push(alike);
+            }
+        }
+        Ok(several)
+    }
+
+    /// How many relations to such entities say what another of them says.
+    fn repeated(&self, several: &[Arc<Vec<i64>>]) -> Result<i64, Stop> {
+        let sql = format!(
+            "SELECT DISTINCT subject, predicate FROM relations WHERE object = ?1 AND retracted_at IS NULL AND {}",
+            self.seen.condition("audience")
+        );
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let mut repeated = 0;
+        for alike in several {
+            let mut said: HashSet<(i64, String)> = HashSet::new();
+            for entity in alike.iter() {
+                for row in statement.query_map([entity], |row| Ok((row.get(0)?, row.get(1)?)))? {
+                    repeated += i64::from(!said.insert(row?));
+                }
+            }
+        }
+        Ok(repeated)
+    }
+
+    fn kinds(&self, several: &[Arc<Vec<i64>>]) -> Result<Vec<(EntityKind, i64)>, Stop> {
         let condition = self.seen.condition("audience");
         let one = format!("SELECT min(kind) FROM names WHERE entity = ?1 AND {condition}");
         let all = format!(
@@ -112,9 +156,11 @@ impl Showing<'_> {
         }
         // Merges are few: what they make one is taken off afterwards, rather than looked up for each name.
         let mut statement = self.connection.prepare_cached(&one)?;
-        for cluster in self.merged.clusters() {
+        let apart = self.merged.clusters().into_iter().map(Arc::new);
+        let apart = apart.filter(|cluster| !several.iter().any(|alike| cluster.iter().any(|one| alike.contains(one))));
+        for cluster in apart.chain(several.iter().cloned()) {
             let mut kinds = Vec::new();
-            for entity in cluster {
+            for entity in cluster.iter() {
                 let kind: Option<String> = statement.query_row([entity], |row| row.get(0))?;
                 kinds.extend(kind.map(|kind| EntityKind::parse(&kind)));
             }
@@ -149,10 +195,21 @@ impl Showing<'_> {
         }
         let mut ranked: Vec<(i64, (i64, i64))> = heard.into_iter().collect();
         ranked.sort_by_key(|(_, (count, name))| (-count, *name));
-        let mut names = Vec::new();
-        for (entity, (count, _)) in ranked.into_iter().take(NAMES) {
-            names.extend(self.entity(entity)?.map(|entity| (entity.name, entity.kind, count)));
+        let mut names: Vec<(String, EntityKind, i64)> = Vec::new();
+        let mut listed: HashMap<i64, usize> = HashMap::new();
+        for (entity, (count, _)) in ranked {
+            let first = self.alike(entity)?.first().copied().unwrap_or(entity);
+            if let Some(known) = listed.get(&first).and_then(|at| names.get_mut(*at)) {
+                known.2 += count;
+            } else if names.len() < NAMES
+                && let Some(entity) = self.entity(entity)?
+            {
+                listed.insert(first, names.len());
+                names.push((entity.name, entity.kind, count));
+            }
         }
+        // Which are first may have changed by what was added to them; those of one count stay in their order.
+        names.sort_by_key(|(.., count)| -count);
         Ok(names)
     }
 }

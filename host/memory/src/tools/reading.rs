@@ -113,7 +113,7 @@ pub(super) fn marked(value: &Value, is_foreign: bool) -> ToolOutput {
 
 /// Whether others than the reader may have written it: it was said in a group, or written by others in somebody's name.
 pub(super) fn is_foreign(relation: &Relation) -> bool {
-    !matches!(Audience::parse(&relation.audience), Audience::Person(_))
+    !relation.audiences().all(|audience| matches!(Audience::parse(audience), Audience::Person(_)))
         || relation.kinds.iter().any(|kind| kind == FOREIGN_LABEL)
 }
 

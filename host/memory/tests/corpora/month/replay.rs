@@ -179,7 +179,7 @@ impl Home {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_month_is_kept_as_it_was_told() {
     let (mut held, mut holding) = (0, 0);
-    let [mut duplicates, mut junk, mut closed, mut missing] = [const { Vec::new() }; 4];
+    let [mut duplicates, mut stale, mut junk, mut closed, mut missing] = [const { Vec::new() }; 5];
     for seed in 0..2 {
         let (month, home) = (Month::of(seed), Home::open());
         home.live_through(&month).await;
@@ -188,6 +188,8 @@ async fn a_month_is_kept_as_it_was_told() {
         held += score.held;
         holding += score.holding;
         duplicates.extend(score.duplicates);
+        duplicates.extend(score.shown_again);
+        stale.extend(score.stale);
         junk.extend(score.junk);
         closed.extend(score.wrongly_closed);
         missing.extend(score.missing);
@@ -195,6 +197,7 @@ async fn a_month_is_kept_as_it_was_told() {
     assert!(Score::share(&duplicates, held) <= 0.03, "{duplicates:?}");
     assert!(Score::share(&junk, held) <= 0.03, "{junk:?}");
     assert!(Score::share(&closed, holding) <= 0.01, "{closed:?}");
+    assert!(Score::share(&stale, held) <= 0.01, "{stale:?}");
     assert!(Score::share(&missing, holding) <= 0.01, "{missing:?}");
 }
 
