@@ -40,7 +40,11 @@ impl Adviser for Agent {
         let core = &self.core;
         let _alone = core.consolidating.lock().await;
         core.quiet().await?;
-        let run = core.journal.start_run(CONVERSATION, &host_principal().to_string(), &[]).await.map_err(not_noted)?;
+        let run = core
+            .journal
+            .start_run(CONVERSATION, &host_principal().to_string(), &[])
+            .await
+            .map_err(|error| not_noted(&error))?;
         let prompt = Prompt {
             messages: vec![Message::System(advice.rules), Message::user(advice.text)],
             max_tokens: Some(advice.most_tokens),
@@ -58,7 +62,7 @@ impl Adviser for Agent {
         core.journal
             .finish_run(&run.run, Vec::new(), status, Some(finish), error.as_deref(), result)
             .await
-            .map_err(not_noted)?;
+            .map_err(|error| not_noted(&error))?;
         answered
     }
 }
@@ -76,7 +80,7 @@ async fn ask(core: &Core, run: &Started, prompt: &Prompt) -> Result<Advised, Cal
             audience: Audience::Agent.to_string(),
             payload: json!({ "messages": prompt.messages.len(), "tools": 0 }),
         };
-        core.journal.append(called).await.map_err(not_noted)?;
+        core.journal.append(called).await.map_err(|error| not_noted(&error))?;
         match attempt(core, run, prompt).await {
             Attempt::Answered(completion) => {
                 let answer = completion.answer;
@@ -157,7 +161,7 @@ impl Core {
     }
 }
 
-fn not_noted(error: JournalError) -> CallError {
+fn not_noted(error: &JournalError) -> CallError {
     CallError::NotStored(error.to_string())
 }
 

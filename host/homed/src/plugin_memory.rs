@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use homeagent_knowledge::{Ask, Circle, Edit, Error, Knowledge};
-use homeagent_memory::Memory;
 use homeagent_memory::documents::Document;
 use homeagent_memory::index::PassageKind;
 use homeagent_memory::social::{Person, Social};

@@ -1,6 +1,8 @@
 //! A real sentence model, by both ways. `HOMEAGENT_MODELS` names a folder with `multilingual-e5-small` in it, and
 //! `HOMEAGENT_ONNX_RUNTIME` the library or a folder with it; where they are not set, these tests have nothing to test.
 
+#![allow(clippy::unwrap_used, reason = "a test that can't go on is to fail there")]
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;

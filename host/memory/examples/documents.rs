@@ -139,5 +139,5 @@ fn word(random: &mut u64) -> String {
     *random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     let high = (*random >> 33) as usize;
     let word = WORDS[high % WORDS.len()];
-    if high % 3 == 0 { format!("{word}{}", high % 5003) } else { word.to_owned() }
+    if high.is_multiple_of(3) { format!("{word}{}", high % 5003) } else { word.to_owned() }
 }

@@ -59,7 +59,8 @@ impl ColdDocuments for Cold {
 fn cold_document(document: &Document) -> ColdDocument {
     ColdDocument {
         id: document.id.clone(),
-        text: document.texts().join("\n"),
+        // Not its talk: the agent's answers repeat what was recalled into them.
+        text: document.text.clone(),
         audience: Audience::parse(&document.audience),
         at_ms: document.to_ms,
     }

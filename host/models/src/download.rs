@@ -168,6 +168,7 @@ fn whole(answer: &Response, first: u64) -> Result<(Vec<u8>, u64), String> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that can't go on is to fail there")]
 mod tests {
     use std::sync::Mutex;
 

@@ -1,7 +1,7 @@
 //! Vectors that were made lately, by what they were made of.
 
 use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher as _, Hash as _, Hasher as _};
+use std::hash::BuildHasher as _;
 use std::num::NonZeroUsize;
 use std::sync::Mutex;
 
@@ -32,11 +32,7 @@ impl Cache {
 
     /// The key of a text.
     pub(super) fn key(&self, purpose: Purpose, text: &str) -> Key {
-        Key(self.keys.each_ref().map(|key| {
-            let mut hasher = key.build_hasher();
-            (&self.identity, purpose, text).hash(&mut hasher);
-            hasher.finish()
-        }))
+        Key(self.keys.each_ref().map(|key| key.hash_one((&self.identity, purpose, text))))
     }
 
     /// The vector of a key, which counts as used now.

@@ -203,6 +203,7 @@ fn unreadable(path: &Path, error: &io::Error) -> EmbedError {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that can't go on is to fail there")]
 mod tests {
     use super::*;
 

@@ -164,6 +164,7 @@ fn try_load(path: &Path) -> Result<Runtime, String> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that can't go on is to fail there")]
 mod tests {
     use super::*;
 

@@ -115,6 +115,7 @@ fn cause() -> Cause {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that can't go on is to fail there")]
 mod tests {
     use std::sync::Mutex;
 

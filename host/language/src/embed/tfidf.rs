@@ -91,6 +91,7 @@ fn rarity(term: &str) -> f32 {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that can't go on is to fail there")]
 mod tests {
     use proptest::prelude::*;
 

@@ -201,7 +201,7 @@ pub(crate) struct Concepts {
 }
 
 impl Concepts {
-    pub(crate) fn new() -> Arc<dyn Embedder> {
+    pub(crate) fn embedder() -> Arc<dyn Embedder> {
         let identity = ModelIdentity {
             name: "concepts".to_owned(),
             kind: "static".to_owned(),

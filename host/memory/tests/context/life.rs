@@ -63,7 +63,7 @@ async fn above_the_limit_the_last_stay_and_of_the_rest_what_bears_on_what_is_sai
 #[tokio::test]
 async fn vectors_find_what_shares_no_word() {
     let folder = tempfile::tempdir().expect("a folder");
-    let home = Home::open(folder.path(), Some(Concepts::new())).await;
+    let home = Home::open(folder.path(), Some(Concepts::embedder())).await;
     let mut talk = Talk::of(ME);
     home.turn(&mut talk, "the kitten sleeps under the bed", "sweet").await;
     home.turn(&mut talk, "the landlord called", "noted").await;

@@ -67,9 +67,9 @@ fn what_a_terminal_printed_is_not_kept_in_documents() {
 #[tokio::test]
 async fn documents_are_found_by_meaning_and_their_vectors_come_back() {
     let folder = tempfile::tempdir().expect("a folder");
-    let embedder = Concepts::new();
+    let embedder = Concepts::embedder();
     let question = || DocumentVector { model: embedder.identity().clone(), vector: vec![1.0, 0.0, 0.1] };
-    let home = Home::open(folder.path(), Some(Concepts::new())).await;
+    let home = Home::open(folder.path(), Some(Concepts::embedder())).await;
     for text in ["the kitten likes tuna", "the landlord wants the money", "nothing in particular"] {
         tools(&home).call("doc_commit", json!({ "text": text }), &cause(None, ME)).await.expect("kept");
     }

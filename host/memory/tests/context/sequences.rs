@@ -15,7 +15,7 @@ fn assert_valid(window: &Window) {
     for message in &messages {
         match message {
             Message::Tool { call, .. } => {
-                assert!(open.remove(call.as_str()), "a result without its call: {messages:?}")
+                assert!(open.remove(call.as_str()), "a result without its call: {messages:?}");
             }
             other => {
                 assert!(open.is_empty(), "a call without its result: {messages:?}");

@@ -42,6 +42,8 @@ impl Mind {
             models: Arc::clone(&world.providers) as Arc<dyn Models>,
             media: world.media.clone(),
             context: RelevanceContext::of_home(world.folder(), &journal, &world.settings).expect("the contexts open"),
+            memory: None,
+            toolboxes: Vec::new(),
             home: Path::to_path_buf(world.folder()),
         };
         let agent = Agent::start(parts).await.expect("it starts");

@@ -57,6 +57,8 @@ impl Mind {
             models: Arc::clone(&home.providers) as Arc<dyn Models>,
             media,
             context: context.expect("the contexts open"),
+            memory: None,
+            toolboxes: Vec::new(),
             home: home.folder.path().to_path_buf(),
         });
         Mind { agent: agent.await.expect("the agent starts"), plugins, looks }

@@ -1,3 +1,5 @@
+#![allow(clippy::unwrap_used, reason = "a test that can't go on is to fail there")]
+
 use std::fs;
 use std::path::Path;
 
