@@ -75,6 +75,7 @@ impl Turn {
             window,
             passages: amount.passages,
             characters: amount.characters,
+            patience: amount.patience,
         }
     }
 }

@@ -46,7 +46,8 @@ impl PluginMemory for Knowing {
             let who = &cause.principal;
             who.display_name.clone().unwrap_or_else(|| who.user.clone())
         });
-        let found = self.memory.find(&question, self.viewer(cause), limit, Vec::new(), asks).await.map_err(failed)?;
+        let found =
+            self.memory.find(&question, self.viewer(cause), limit, Vec::new(), asks, None).await.map_err(failed)?;
         let one = |hit: homeagent_memory::recall::Hit| {
             let (passage, score) = (hit.passage, f64::from(hit.score));
             Remembered {

@@ -67,7 +67,7 @@ impl Memory {
 impl MemoryAdmin for Memory {
     async fn search(&self, query: MemoryQuery) -> Result<Vec<MemoryHit>, CallError> {
         let viewer = self.admin_viewer(query.everything);
-        let hits = self.find(&query.text, viewer, query.limit, Vec::new(), None).await;
+        let hits = self.find(&query.text, viewer, query.limit, Vec::new(), None, None).await;
         Ok(hits.map_err(failed)?.into_iter().map(hit).collect())
     }
 

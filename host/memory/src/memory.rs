@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use homeagent_journal::Journal;
 use homeagent_language::embed::CurrentEmbedder;
@@ -269,7 +270,7 @@ impl Memory {
         let _ = following.wait_for(|following| following.reached >= tip).await;
     }
 
-    /// Finds passages, best first. `speaker` is who asks, as people call them.
+    /// Finds passages, best first. `speaker` is who asks, as people call them; `patience` is as in [`Ask::patience`].
     ///
     /// # Errors
     ///
@@ -281,6 +282,7 @@ impl Memory {
         limit: usize,
         kinds: Vec<PassageKind>,
         speaker: Option<String>,
+        patience: Option<Duration>,
     ) -> Result<Vec<Hit>, RecallError> {
         let ask = Ask {
             text: text.to_owned(),
@@ -291,6 +293,7 @@ impl Memory {
             conversation: None,
             speaker,
             kinds,
+            patience,
         };
         self.recall.recall(&ask).await
     }

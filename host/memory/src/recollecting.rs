@@ -2,11 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use homeagent_journal::Seq;
 use homeagent_settings::DatabaseError;
 use homeagent_types::{Cause, Viewer};
+use tokio::time::timeout;
 
 use crate::curated::CuratedError;
 use crate::documents;
@@ -23,9 +25,11 @@ const SPARE: usize = 4;
 /// How long all that a tool tells may be together, in characters.
 const TOLD: usize = 20_000;
 
-/// What else there is than passages.
+/// How long a tool's question waits for what it asks.
+const TOOL_PATIENCE: Duration = Duration::from_secs(4);
+
+/// What else there is than passages and what is kept by hand.
 struct Around {
-    curated: Result<String, CuratedError>,
     documents: Result<documents::Summary, DatabaseError>,
     index: Result<String, GraphError>,
 }
@@ -35,7 +39,8 @@ impl Memory {
     async fn passages(&self, occasion: &Occasion, viewer: Viewer) -> Result<Vec<Recalled>, RecallError> {
         let kinds = vec![PassageKind::Said, PassageKind::Answered];
         let wanted = occasion.passages.saturating_mul(SPARE);
-        let hits = self.find(&occasion.text, viewer.clone(), wanted, kinds, Some(occasion.called.clone())).await?;
+        let (called, patience) = (Some(occasion.called.clone()), Some(occasion.patience));
+        let hits = self.find(&occasion.text, viewer.clone(), wanted, kinds, called, patience).await?;
         let places: Vec<Seq> = hits.iter().filter_map(|hit| hit.passage.origin.parse().ok()).collect();
         // The journal has the last word: what is gone from it is not told any more, whoever still knows of it.
         let events = self.journal().events_at(places).await.unwrap_or_default();
@@ -77,16 +82,22 @@ impl Memory {
             window: HashSet::new(),
             passages: limit,
             characters: TOLD,
+            patience: TOOL_PATIENCE,
         };
         self.passages(&occasion, self.audiences().viewer_of(cause)).await
     }
 
-    /// What the documents, the graph and the list that is kept by hand have.
-    async fn around(&self, run: String, text: String, viewer: Viewer) -> Option<Around> {
-        let (documents, graph) = (self.context().documents().clone(), self.graph().clone());
+    /// What the list has that is kept by hand. By itself, so that it comes however late the rest is.
+    async fn kept(&self, run: String, viewer: Viewer) -> Option<Result<String, CuratedError>> {
         let curated = self.curated().clone();
+        let look = move || curated.frozen(&run, &viewer).map(|lines| lines.to_string());
+        tokio::task::spawn_blocking(look).await.ok()
+    }
+
+    /// What the documents and the graph have.
+    async fn around(&self, text: String, viewer: Viewer) -> Option<Around> {
+        let (documents, graph) = (self.context().documents().clone(), self.graph().clone());
         let look = move || Around {
-            curated: curated.frozen(&run, &viewer).map(|lines| lines.to_string()),
             documents: documents.summary(&text, None, &viewer),
             index: graph.index_summary(&viewer).map(|summary| summary.text()),
         };
@@ -125,19 +136,30 @@ fn recalled(hit: Hit, said: &Said, here: &str) -> Recalled {
 impl Remembers for Memory {
     async fn recollect(&self, occasion: Occasion) -> Recollection {
         let viewer = self.audiences().viewer(&occasion.audience);
-        let (passages, around) = tokio::join!(
-            self.passages(&occasion, viewer.clone()),
-            self.around(occasion.run.clone(), occasion.text.clone(), viewer)
+        // The rest is for putting it together, before the turn goes on without any of it.
+        let most = occasion.patience * 9 / 10;
+        let (passages, kept, around) = tokio::join!(
+            timeout(most, self.passages(&occasion, viewer.clone())),
+            timeout(most, self.kept(occasion.run.clone(), viewer.clone())),
+            timeout(most, self.around(occasion.text.clone(), viewer))
         );
         let mut left_out = Vec::new();
-        let passages = take(passages, "passages", &mut left_out);
-        let mut found = Recollection { passages, ..Recollection::default() };
-        if let Some(Around { curated, documents, index }) = around {
-            found.curated = take(curated, "curated", &mut left_out);
+        let mut found = Recollection::default();
+        match passages {
+            Ok(passages) => found.passages = take(passages, "passages", &mut left_out),
+            Err(_) => left_out.push("passages"),
+        }
+        match kept {
+            Ok(Some(kept)) => found.curated = take(kept, "curated", &mut left_out),
+            _ => left_out.push("curated"),
+        }
+        if let Ok(Some(Around { documents, index })) = around {
             let documents = take(documents, "documents", &mut left_out);
             found.foreign = documents.foreign;
             found.documents = documents.text;
             found.index = take(index, "index", &mut left_out);
+        } else {
+            left_out.push("around");
         }
         found.foreign |= found.passages.iter().any(|passage| passage.foreign);
         // What was shown is nothing new when it is said again.

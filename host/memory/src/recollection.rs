@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use homeagent_types::Audience;
@@ -28,6 +29,8 @@ pub struct Occasion {
     pub passages: usize,
     /// How long all that is recalled may be together, in characters.
     pub characters: usize,
+    /// How long the turn waits: what is not read by then is left out, each part by itself.
+    pub patience: Duration,
 }
 
 /// A passage that was said or written earlier.

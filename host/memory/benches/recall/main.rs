@@ -106,6 +106,7 @@ impl Home {
             conversation: None,
             speaker: None,
             kinds: Vec::new(),
+            patience: None,
         };
         runtime.block_on(self.recall.recall(&ask)).expect("an answer").len()
     }

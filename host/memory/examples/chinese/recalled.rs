@@ -101,6 +101,7 @@ impl Recalled {
             conversation: None,
             speaker: Some(question.asker.clone()),
             kinds: Vec::new(),
+            patience: None,
         };
         let hits = leg.of(&self.recall).recall(&ask).await?;
         Ok(hits.iter().filter_map(|hit| self.places.get(&hit.passage.origin).copied()).collect())

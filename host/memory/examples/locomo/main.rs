@@ -105,6 +105,7 @@ impl Home {
             conversation: None,
             speaker: None,
             kinds: Vec::new(),
+            patience: None,
         };
         let hits = recall.recall(&ask).await?;
         Ok(hits.into_iter().map(|hit| hit.passage.origin).collect())

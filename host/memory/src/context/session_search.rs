@@ -57,6 +57,7 @@ impl SessionTools {
             conversation: here.clone().filter(|_| arguments["here"] == true),
             speaker: cause.principal.display_name.clone(),
             kinds: vec![PassageKind::Said, PassageKind::Answered],
+            patience: None,
         };
         let failed = |error: String| CallError::Other(format!("what was said can't be searched: {error}"));
         let hits = self.recall.recall(&ask).await.map_err(|error| failed(error.to_string()))?;

@@ -1,5 +1,7 @@
 //! What is asked and what is found.
 
+use std::time::Duration;
+
 use homeagent_types::Viewer;
 use jiff::tz::TimeZone;
 use serde::Serialize;
@@ -25,6 +27,8 @@ pub struct Ask {
     pub speaker: Option<String>,
     /// Only these; all where there are none.
     pub kinds: Vec<PassageKind>,
+    /// How long who asks waits at most: half of it may pass before words alone decide. None: as long as is usual.
+    pub patience: Option<Duration>,
 }
 
 /// A passage that was found.

@@ -79,18 +79,20 @@ impl Recall {
     ///
     /// [`RecallError::Database`] when the index can't be read. A model that fails is no error: then words alone decide.
     pub async fn recall(&self, ask: &Ask) -> Result<Vec<Hit>, RecallError> {
-        let question = self.question_vector(&ask.text).await;
+        let question = self.question_vector(&ask.text, ask.patience).await;
         let (recall, ask) = (self.clone(), ask.clone());
         let hits = tokio::task::spawn_blocking(move || recall.rank(&ask, question.as_ref()));
         Ok(hits.await??)
     }
 
-    async fn question_vector(&self, text: &str) -> Option<QuestionVector> {
+    async fn question_vector(&self, text: &str, patience: Option<Duration>) -> Option<QuestionVector> {
         if text.trim().is_empty() {
             return None;
         }
         let embedder = self.embedder.borrow().clone()?;
-        let made = tokio::time::timeout(EMBEDDING, embedder.embed(Purpose::Query, vec![text.to_owned()])).await;
+        // The other half is for the search itself.
+        let most = patience.map_or(EMBEDDING, |patience| EMBEDDING.min(patience / 2));
+        let made = tokio::time::timeout(most, embedder.embed(Purpose::Query, vec![text.to_owned()])).await;
         let vector = match made {
             Ok(Ok(vectors)) => vectors.into_iter().next()?,
             Ok(Err(error)) => {

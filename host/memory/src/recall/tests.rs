@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
+use homeagent_language::embed::{EmbedError, Embedder};
 use homeagent_settings::Database;
 use homeagent_types::{Audience, Viewer};
 use jiff::tz::TimeZone;
@@ -46,6 +48,20 @@ fn home(passages: &[Passage]) -> Home {
     Home { recall: Recall::new(index, embedder), _folder: folder }
 }
 
+/// A model that is so busy that it never answers.
+struct Busy(ModelIdentity);
+
+#[async_trait]
+impl Embedder for Busy {
+    fn identity(&self) -> &ModelIdentity {
+        &self.0
+    }
+
+    async fn embed(&self, _: Purpose, _: Vec<String>) -> Result<Vec<Vec<f32>>, EmbedError> {
+        std::future::pending().await
+    }
+}
+
 fn ask(text: &str, viewer: &Viewer) -> Ask {
     Ask {
         text: text.into(),
@@ -56,6 +72,7 @@ fn ask(text: &str, viewer: &Viewer) -> Ask {
         conversation: None,
         speaker: None,
         kinds: Vec::new(),
+        patience: None,
     }
 }
 
@@ -94,6 +111,27 @@ fn an_answer_is_found_by_the_question_before_it() {
     let answer = hits.iter().find(|hit| hit.passage.text.contains("blue")).expect("the answer");
     assert!(answer.parts.neighbours > 0.0 && answer.parts.keyword == 0.0);
     assert!((answer.score - answer.parts.sum()).abs() < f32::EPSILON);
+}
+
+#[tokio::test]
+async fn whoever_does_not_wait_for_a_busy_model_has_what_the_words_find() {
+    let home = home(&[passage(10, "Ann", "group:qq:7", "I like tennis a lot")]);
+    let identity = ModelIdentity {
+        name: "busy".into(),
+        kind: "static".into(),
+        digest: "1".into(),
+        dimensions: 3,
+        pooling: "mean".into(),
+        query_prefix: String::new(),
+        passage_prefix: String::new(),
+        normalised: false,
+    };
+    let (_keep, embedder) = watch::channel(Some(Arc::new(Busy(identity)) as Arc<dyn Embedder>));
+    let recall = Recall { embedder, ..home.recall.clone() };
+    let hurried = Ask { patience: Some(Duration::from_millis(2)), ..ask("tennis", &Viewer::Everything) };
+    // Before the time is over that a model has where nobody is in a hurry.
+    let hits = tokio::time::timeout(EMBEDDING, recall.recall(&hurried)).await.expect("in time").expect("an answer");
+    assert_eq!(hits[0].passage.text, "I like tennis a lot");
 }
 
 #[test]
