@@ -41,7 +41,9 @@ pub use change::{Author, Change, Changed};
 pub use delete::Deleted;
 pub use entities::NameVectors;
 pub use error::GraphError;
-pub use model::{Claim, Closing, Committed, Entity, EntityKind, Holding, Node, Refusal, Relation, Sentence, Source};
+pub use model::{
+    Claim, Closing, Committed, Entity, EntityKind, FOREIGN_LABEL, Holding, Node, Refusal, Relation, Sentence, Source,
+};
 
 pub use recall::{Found, Question};
 pub use summary::Summary;
