@@ -6,6 +6,8 @@ use std::sync::Arc;
 use homeagent_settings::DatabaseError;
 use homeagent_types::CallError;
 
+use crate::Circle;
+
 /// Why something of the knowledge base could not be done. Each is a sentence that says what can be.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -75,6 +77,19 @@ pub enum Error {
         /// Where they stand.
         lines: String,
     },
+    /// A file is for fewer than the base that it was to become a part of.
+    #[error(
+        "the file is for {file} alone, and the knowledge base \"{name}\" for {base}; import it into a base of its own, or \
+         take the line `audience:` out of the file"
+    )]
+    Narrower {
+        /// The base.
+        name: String,
+        /// For whom the file says that it is.
+        file: Circle,
+        /// For whom the base is.
+        base: Circle,
+    },
     /// What was handed over is nothing that can be read.
     #[error("{0}")]
     Unreadable(String),
@@ -110,9 +125,11 @@ impl From<Error> for CallError {
                 Self::Invalid(sentence)
             }
             Error::Unknown { .. } | Error::NoHeading { .. } => Self::NotFound(sentence),
-            Error::Exists { .. } | Error::Changed { .. } | Error::TooMany { .. } | Error::Ambiguous { .. } => {
-                Self::Conflict(sentence)
-            }
+            Error::Exists { .. }
+            | Error::Changed { .. }
+            | Error::TooMany { .. }
+            | Error::Ambiguous { .. }
+            | Error::Narrower { .. } => Self::Conflict(sentence),
             Error::Disk { .. } => Self::NotStored(sentence),
             Error::Index(
                 DatabaseError::DiskFull { .. } | DatabaseError::Disk { .. } | DatabaseError::ReadOnly { .. },

@@ -83,6 +83,41 @@ pub(crate) fn write(circle: Circle, title: Option<&str>, source: Option<&str>) -
     if lines.is_empty() { lines } else { format!("---\n{lines}---\n\n") }
 }
 
+/// The ending by which a source is known as a page of the web.
+const PAGE: &str = ".html";
+
+/// Whether a source is a page of the web: strangers may have written it.
+pub(crate) fn is_page(source: &str) -> bool {
+    let source = source.trim_end().to_ascii_lowercase();
+    [PAGE, ".htm", ".xhtml"].iter().any(|ending| source.ends_with(ending))
+}
+
+/// A page's source as it is written down: so that it is known as a page, whatever its file is called.
+pub(crate) fn source_of_page(file: &str) -> String {
+    let plain: String = file.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let plain = plain.trim().trim_matches(['"', '\'']);
+    if is_page(plain) && plain.chars().count() <= LONGEST_VALUE {
+        return plain.to_owned();
+    }
+    let short: String = plain.chars().take(LONGEST_VALUE - PAGE.len()).collect();
+    format!("{short}{PAGE}")
+}
+
+/// A text with a source in its front matter, in the place of the one that stood there.
+pub(crate) fn with_source(text: &str, source: &str) -> String {
+    let (front, length) = read(text);
+    if length == 0 {
+        return format!("{}{text}", write(front.circle, None, Some(source)));
+    }
+    let (above, below) = text.split_at_checked(length).unwrap_or(("", text));
+    let mut lines = above.split_inclusive('\n');
+    let mut all = lines.next().unwrap_or_default().to_owned();
+    all.push_str(&format!("source: {source}\n"));
+    all.extend(lines.filter(|line| !line.starts_with("source:")));
+    all.push_str(below);
+    all
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,5 +142,25 @@ mod tests {
         assert_eq!((front.circle, front.title.as_deref()), (Circle::Everyone, Some("A B")));
         assert_eq!((front.source.as_deref(), length), (Some("page.html"), written.len() - 1));
         assert_eq!(write(Circle::Members, None, None), "");
+    }
+
+    #[test]
+    fn a_page_is_known_by_its_source_whatever_its_file_is_called() {
+        for file in
+            ["page.html", "PAGE.HTM", "page", "a\n", "\"x\"", &"长".repeat(400), &format!("{}.html", "a".repeat(400))]
+        {
+            let written = write(Circle::Members, None, Some(&source_of_page(file)));
+            let source = read(&written).0.source.expect("a source");
+            assert!(is_page(&source), "{file:?}: {source}");
+        }
+        assert!(!is_page("notes.md") && !is_page("html"));
+    }
+
+    #[test]
+    fn a_source_takes_the_place_of_another() {
+        assert_eq!(with_source("text", "x.html"), "---\nsource: x.html\n---\n\ntext");
+        let text = "---\naudience: owner\nsource: a.md\ntags: x\n---\nsource: words\n";
+        let changed = with_source(text, "x.html");
+        assert_eq!(changed, "---\nsource: x.html\naudience: owner\ntags: x\n---\nsource: words\n");
     }
 }

@@ -507,7 +507,7 @@ fn take(store: &Store, file: &str, bytes: &[u8], name: Name, how: Import) -> Res
         }
         (None, _) => {
             let whole = match how {
-                Import::Join => import::joined(&name, "", file, &imported)?,
+                Import::Join => import::begun(&name, file, &imported)?,
                 _ => import::whole(file, &imported),
             };
             check_new(store, &name)?;

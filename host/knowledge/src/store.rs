@@ -66,8 +66,8 @@ impl Store {
         // Where the index can't be read, nothing can be found in it either.
         let bases = self.index.bases().unwrap_or_default();
         self.any.store(!bases.is_empty(), Ordering::Relaxed);
-        let is_page = |source: &String| source.to_ascii_lowercase().ends_with("html") || source.ends_with(".htm");
-        self.foreign.store(bases.iter().any(|base| base.source.as_ref().is_some_and(is_page)), Ordering::Relaxed);
+        let is_foreign = bases.iter().any(|base| base.source.as_deref().is_some_and(front::is_page));
+        self.foreign.store(is_foreign, Ordering::Relaxed);
     }
 
     /// The text that is being indexed.

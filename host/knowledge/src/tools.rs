@@ -41,8 +41,8 @@ impl Toolbox for Knowledge {
         let answer = match name {
             SEARCH => self.run_search(&arguments, circle).await?,
             LIST => self.run_list(&arguments, circle).await?,
-            CREATE => self.run_create(&arguments).await?,
-            UPDATE => self.run_update(&arguments, circle).await?,
+            CREATE => self.run_create(&arguments, cause).await?,
+            UPDATE => self.run_update(&arguments, circle, cause).await?,
             _ => return Err(CallError::NotFound(format!("there is no tool \"{name}\" here"))),
         };
         Ok(ToolOutput::json(&answer))
@@ -108,7 +108,8 @@ impl Knowledge {
         Ok(json!({ "base": outline.base.name, "version": outline.base.version, "headings": headings }))
     }
 
-    async fn run_create(&self, arguments: &Value) -> Result<Value, CallError> {
+    async fn run_create(&self, arguments: &Value, cause: &Cause) -> Result<Value, CallError> {
+        only_own_words(cause)?;
         let audience = match word(arguments, "audience") {
             Some(word) => Circle::parse(&word)
                 .ok_or_else(|| CallError::Invalid(format!("\"{word}\" is none of owner, members and everyone")))?,
@@ -119,7 +120,8 @@ impl Knowledge {
         Ok(told(&made))
     }
 
-    async fn run_update(&self, arguments: &Value, circle: Circle) -> Result<Value, CallError> {
+    async fn run_update(&self, arguments: &Value, circle: Circle, cause: &Cause) -> Result<Value, CallError> {
+        only_own_words(cause)?;
         let text = word(arguments, "text").unwrap_or_default();
         let heading = word(arguments, "section");
         let edit = match (Action::from_str(&word(arguments, "action").unwrap_or_default())?, heading) {
@@ -134,6 +136,16 @@ impl Knowledge {
         let changed = self.update(&name, edit, version.as_deref(), circle).await?;
         Ok(told(&changed))
     }
+}
+
+/// What is found in a base counts as the household's own words, so nothing gets there that others may have written.
+fn only_own_words(cause: &Cause) -> Result<(), CallError> {
+    if cause.is_foreign() {
+        let text = "others may have written what stands in this conversation, so nothing is written into the knowledge \
+            base from it; the owner can edit the file";
+        return Err(CallError::Conflict(text.into()));
+    }
+    Ok(())
 }
 
 enum Action {

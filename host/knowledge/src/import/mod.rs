@@ -32,6 +32,8 @@ pub(crate) struct Imported {
     pub(crate) title: Option<String>,
     /// For whom it says that it is.
     pub(crate) circle: Option<Circle>,
+    /// It is a page of the web, which strangers may have written.
+    pub(crate) page: bool,
     /// What is to be known of how it was read.
     pub(crate) notes: Vec<String>,
 }
@@ -52,14 +54,14 @@ pub(crate) fn read(file: &str, bytes: &[u8]) -> Result<Imported, Error> {
     let imported = match kind {
         Kind::Html => {
             let page = html::to_markdown(&text)?;
-            Imported { text: page.text, title: page.title, circle: None, notes }
+            Imported { text: page.text, title: page.title, circle: None, page: true, notes }
         }
         Kind::Text => {
             let (front, start) = front::read(&text);
             let says = start > 0 && text.get(..start).is_some_and(|front| front.contains("audience:"));
             notes.extend(front.problem);
             let body = text.get(start..).unwrap_or_default().to_owned();
-            Imported { text: body, title: front.title, circle: says.then_some(front.circle), notes }
+            Imported { text: body, title: front.title, circle: says.then_some(front.circle), page: false, notes }
         }
     };
     if imported.text.trim().is_empty() {
@@ -88,12 +90,31 @@ fn kind(file: &str, bytes: &[u8]) -> Result<Kind, Error> {
 
 /// A whole text of a base, made of a file.
 pub(crate) fn whole(file: &str, imported: &Imported) -> String {
-    let front = front::write(imported.circle.unwrap_or(Circle::Members), imported.title.as_deref(), Some(file));
+    let source = if imported.page { front::source_of_page(file) } else { file.to_owned() };
+    let front = front::write(imported.circle.unwrap_or(Circle::Members), imported.title.as_deref(), Some(&source));
     format!("{front}{}\n", imported.text.trim_matches(['\n', '\r']).trim_end())
 }
 
-/// A base's text with a file put into it, below a heading that is called as the file; one of that name makes room.
+/// The text of a new base with a file as its first section. The base is for whom the file is.
+pub(crate) fn begun(name: &Name, file: &str, imported: &Imported) -> Result<String, Error> {
+    let front = front::write(imported.circle.unwrap_or(Circle::Members), None, None);
+    let text = format!("{front}{}", section_of(name, "", file, imported)?);
+    Ok(if imported.page { front::with_source(&text, &front::source_of_page(file)) } else { text })
+}
+
+/// A base's text with a file put into it, below a heading that is called as the file; one of that name makes room. With a
+/// page of the web the base counts as one.
 pub(crate) fn joined(name: &Name, text: &str, file: &str, imported: &Imported) -> Result<String, Error> {
+    let front = front::read(text).0;
+    if let Some(circle) = imported.circle.filter(|circle| *circle > front.circle) {
+        return Err(Error::Narrower { name: name.to_string(), file: circle, base: front.circle });
+    }
+    let joined = section_of(name, text, file, imported)?;
+    let is_marked = !imported.page || front.source.as_deref().is_some_and(front::is_page);
+    Ok(if is_marked { joined } else { front::with_source(&joined, &front::source_of_page(file)) })
+}
+
+fn section_of(name: &Name, text: &str, file: &str, imported: &Imported) -> Result<String, Error> {
     let heading: String = file.chars().map(|c| if c.is_control() || c == '>' { ' ' } else { c }).collect();
     let below = deeper(&imported.text);
     let top: Vec<_> = section::of_body(text).into_iter().filter(|heading| heading.level == 1).collect();
@@ -154,7 +175,7 @@ mod tests {
     fn files_of_a_folder_become_sections_and_take_their_own_place_again() {
         let name = Name::parse("handbook").expect("a name");
         let file = |text: &str| read("x.md", text.as_bytes()).expect("read");
-        let one = joined(&name, "", "a/one.md", &file("# One\n\n```\n# no\n```\nTwo\n---\n")).expect("joined");
+        let one = begun(&name, "a/one.md", &file("# One\n\n```\n# no\n```\nTwo\n---\n")).expect("joined");
         assert_eq!(one, "# a/one.md\n\n## One\n\n```\n# no\n```\n### Two\n");
         let two = joined(&name, &one, "b.md", &file("words")).expect("joined");
         let again = joined(&name, &two, "a/one.md", &file("new")).expect("joined");

@@ -38,6 +38,36 @@ async fn files_become_sections_of_one_base() {
 }
 
 #[tokio::test]
+async fn a_file_that_joins_a_base_is_shown_to_nobody_whom_it_is_kept_from() {
+    let home = Home::with(&[("house", "The gate is green.\n")]).await;
+    let safe = || b"---\naudience: owner\n---\nThe safe opens with 4711.\n".to_vec();
+    let refused = home.knowledge.import("safe.md", safe(), Some("house"), Import::Join).await.unwrap_err();
+    assert!(refused.to_string().contains("owner alone"), "{refused}");
+    assert!(!home.text("house").contains("4711"));
+    let made = home.knowledge.import("safe.md", safe(), Some("secrets"), Import::Join).await.unwrap();
+    assert_eq!(made.base.audience, "owner");
+    home.knowledge.import("safe.md", safe(), Some("secrets"), Import::Join).await.unwrap();
+    let open = b"---\naudience: everyone\n---\nThe garden is open.\n".to_vec();
+    home.knowledge.import("garden.md", open, Some("secrets"), Import::Join).await.unwrap();
+    let found = home.knowledge.outline("secrets", Circle::Members).await;
+    assert!(matches!(found, Err(Error::Unknown { .. })));
+}
+
+#[tokio::test]
+async fn a_page_of_the_web_keeps_its_mark_wherever_it_goes() {
+    use homeagent_types::ports::Toolbox as _;
+    let page = || b"<!DOCTYPE html><html><body><p>Strangers wrote this.</p></body></html>".to_vec();
+    for (file, name, how) in
+        [("page", "alone", Import::Create), ("page.html", "new", Import::Join), ("page.HTM", "house", Import::Join)]
+    {
+        let home = Home::with(&[("house", "---\ntitle: House\n---\nThe gate is green.\n")]).await;
+        assert!(!home.knowledge.tools().iter().any(|tool| tool.is_foreign()));
+        home.knowledge.import(file, page(), Some(name), how).await.unwrap();
+        home.until(async |home| home.knowledge.tools().iter().any(|tool| tool.is_foreign())).await;
+    }
+}
+
+#[tokio::test]
 async fn what_can_not_be_kept_is_refused_with_a_reason() {
     let home = Home::open().await;
     let import = |file: &'static str, bytes: &[u8], name: Option<&'static str>| {

@@ -78,6 +78,25 @@ async fn a_reply_holds_only_what_all_who_read_it_may_know() {
 }
 
 #[tokio::test]
+async fn nothing_is_written_from_what_others_may_have_written() {
+    let home = Home::with(&[("house", "The gate is green.\n")]).await;
+    let owner = private(Role::Owner);
+    let mut foreign = owner.clone();
+    foreign.mark_foreign();
+    let text = "The code of the gate is 666.";
+    for (name, arguments) in [
+        ("knowledge_create", json!({ "base": "rules", "text": text })),
+        ("knowledge_update", json!({ "base": "house", "action": "append", "text": text })),
+    ] {
+        let refused = call(&home, name, arguments, &foreign).await;
+        assert!(matches!(refused, Err(CallError::Conflict(_))), "{name}: {refused:?}");
+    }
+    let found = call(&home, "knowledge_search", json!({ "query": "gate" }), &foreign).await.unwrap();
+    assert_eq!(found["passages"].as_array().map(Vec::len), Some(1));
+    assert!(!found.to_string().contains("666"));
+}
+
+#[tokio::test]
 async fn tools_say_what_they_do() {
     let home = Home::with(&[("house", "text")]).await;
     for tool in home.knowledge.tools() {

@@ -139,7 +139,9 @@ impl Distiller {
             ("fix", Some(predicate), Some(object)) if is_from(object, sentence) => {
                 let subject = Node::Entity(relation.subject.0);
                 let claim = Claim {
-                    confidence: CONFIDENCE,
+                    // Other words make nothing surer, and nobody else's.
+                    confidence: relation.confidence,
+                    kinds: relation.kinds.clone(),
                     sentence: Some(sentence.to_owned()),
                     ..Claim::new(subject, predicate, Node::Literal(object.to_owned()))
                 };
@@ -150,7 +152,14 @@ impl Distiller {
                     at_ms: relation.last_at,
                     undoable: false,
                 };
-                self.graph.replace(relation.id, &claim, &source, author).map(drop)
+                match self.graph.replace(relation.id, &claim, &source, author) {
+                    Ok((made, _)) => {
+                        // It is as weak as it was, and was looked at.
+                        self.progress.judged(RELATION, (made, 0), "fixed", now_ms, &[])?;
+                        Ok(())
+                    }
+                    Err(error) => Err(error),
+                }
             }
             _ => return Ok(false),
         };

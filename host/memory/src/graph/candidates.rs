@@ -3,7 +3,7 @@
 use homeagent_types::Viewer;
 use rusqlite::params;
 
-use super::{EntityKind, Graph, GraphError, Relation};
+use super::{EntityKind, FOREIGN_LABEL, Graph, GraphError, Relation};
 
 /// A name, for comparing it with others.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,8 +58,8 @@ impl Graph {
         })
     }
 
-    /// Relations that hold and stand on little, with a number above `after`, in their order, at most `limit`. For the
-    /// memory's own work, which shows them to nobody.
+    /// Relations that hold and stand on little, with a number above `after`, in their order, at most `limit`; not
+    /// such as others may have written, which stay as they were told. For the memory's own work, which shows them to nobody.
     ///
     /// # Errors
     ///
@@ -67,9 +67,11 @@ impl Graph {
     pub fn weak(&self, weakness: Weakness, after: i64, limit: u32) -> Result<Vec<Relation>, GraphError> {
         self.show("looking for weak relations", &Viewer::Everything, |showing| {
             let sql = "SELECT id FROM relations WHERE id > ?1 AND confidence < ?2 AND mentions <= ?3 AND last_at < ?4
-                       AND retracted_at IS NULL AND valid_to IS NULL ORDER BY id LIMIT ?5";
+                       AND retracted_at IS NULL AND valid_to IS NULL
+                       AND instr(' ' || kinds || ' ', ' ' || ?5 || ' ') = 0 ORDER BY id LIMIT ?6";
             let mut statement = showing.connection.prepare_cached(sql)?;
-            let row = params![after, weakness.confidence, weakness.mentions, weakness.before_ms, limit];
+            let Weakness { confidence, mentions, before_ms } = weakness;
+            let row = params![after, confidence, mentions, before_ms, FOREIGN_LABEL, limit];
             let ids: Vec<i64> = statement.query_map(row, |row| row.get(0))?.collect::<Result<_, _>>()?;
             drop(statement);
             let mut found = Vec::new();

@@ -43,7 +43,8 @@ pub use delete::Deleted;
 pub use entities::NameVectors;
 pub use error::GraphError;
 pub use model::{
-    Claim, Closing, Committed, Entity, EntityKind, Holding, Node, Refusal, Relation, Sentence, Source, Telling,
+    Claim, Closing, Committed, Entity, EntityKind, FOREIGN_LABEL, Holding, Node, Refusal, Relation, Sentence, Source,
+    Telling,
 };
 
 pub use recall::{Found, Question};

@@ -3,6 +3,9 @@
 use homeagent_types::{Audience, Principal};
 use serde::Serialize;
 
+/// The label of a relation that others may have written than whom it is said to come from.
+pub const FOREIGN_LABEL: &str = "foreign";
+
 /// What kind of thing an entity is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]

@@ -10,7 +10,7 @@ use rusqlite::{Row, params};
 use serde::Serialize;
 
 use super::error::Stop;
-use super::model::EntityKind;
+use super::model::{EntityKind, FOREIGN_LABEL};
 use super::seen::Seen;
 use super::show::Showing;
 use super::{Graph, GraphError};
@@ -18,8 +18,11 @@ use super::{Graph, GraphError};
 /// Names that are listed.
 const NAMES: usize = 40;
 
-/// Rows of names that are looked at in each audience, the most spoken of first.
-const LOOKED_AT: u32 = 120;
+/// Rows of names that count in each audience, the most spoken of first.
+const LOOKED_AT: usize = 120;
+
+/// Rows of names that are looked at for those.
+const WALKED: u32 = 2000;
 
 /// The longest text, in characters.
 const LONGEST: usize = 1200;
@@ -173,6 +176,25 @@ impl Showing<'_> {
         Ok(counts)
     }
 
+    /// Whether more is known of an entity than what others may have written: the names of such go into no prompt.
+    fn is_known_of_own_words(&self, id: i64) -> Result<bool, Stop> {
+        let condition = self.seen.condition("audience");
+        let sql = format!(
+            "SELECT EXISTS (SELECT 1 FROM entity_accounts WHERE entity = ?1 AND {condition})
+             OR EXISTS (SELECT 1 FROM relations WHERE subject = ?1 AND {condition}
+                        AND instr(' ' || kinds || ' ', ' ' || ?2 || ' ') = 0)
+             OR EXISTS (SELECT 1 FROM relations WHERE object = ?1 AND {condition}
+                        AND instr(' ' || kinds || ' ', ' ' || ?2 || ' ') = 0)"
+        );
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        for entity in self.merged.cluster(id) {
+            if statement.query_row(params![entity, FOREIGN_LABEL], |row| row.get(0))? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     fn most_spoken_of(&mut self) -> Result<Vec<(String, EntityKind, i64)>, Stop> {
         let audiences: Vec<i64> = match self.seen {
             Seen::Only(ids) => ids.clone(),
@@ -187,8 +209,16 @@ impl Showing<'_> {
         let mut heard: HashMap<i64, (i64, i64)> = HashMap::new();
         for audience in audiences {
             let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
-            for row in statement.query_map(params![audience, LOOKED_AT], read)? {
+            let mut counted = 0;
+            for row in statement.query_map(params![audience, WALKED], read)? {
                 let (entity, count, name): (i64, i64, i64) = row?;
+                if counted >= LOOKED_AT {
+                    break;
+                }
+                if !self.is_known_of_own_words(entity)? {
+                    continue;
+                }
+                counted += 1;
                 let known = heard.entry(self.merged.root(entity)).or_insert((0, name));
                 *known = (known.0 + count, known.1.min(name));
             }

@@ -11,6 +11,17 @@ use crate::graph::{Changed, Claim, Node, Question};
 /// Relations that are listed before they are deleted.
 const LISTED: usize = 30;
 
+/// What follows for what can't be undone.
+const DELETES_NOTHING: &str = "nothing is deleted for it; it can be asked for where nobody else's words stand";
+
+/// Refuses what lasts where others may have written what the call is made for; `so` says what follows.
+fn only_own_words(asked: &Asked<'_>, so: &str) -> Result<(), CallError> {
+    if asked.cause.is_foreign() {
+        return Err(CallError::Conflict(format!("others may have written what stands in this conversation, so {so}")));
+    }
+    Ok(())
+}
+
 impl Inner {
     pub(super) fn merge(&self, arguments: &Value, asked: &Asked<'_>) -> Result<ToolOutput, CallError> {
         let from = self.entity(needed(arguments, "from")?, asked)?;
@@ -22,6 +33,7 @@ impl Inner {
     pub(super) fn purge(&self, arguments: &Value, asked: &Asked<'_>) -> Result<ToolOutput, CallError> {
         let listed = arguments.get("relations").and_then(Value::as_array);
         if let Some(relations) = listed {
+            only_own_words(asked, DELETES_NOTHING)?;
             let ids: Vec<i64> = relations.iter().filter_map(Value::as_i64).collect();
             let deleted = self.graph.delete_relations(&ids, asked.author())?;
             return Ok(ToolOutput::json(&json!({ "deleted": deleted })));
@@ -91,6 +103,7 @@ impl Inner {
     }
 
     pub(super) fn delete_entity(&self, arguments: &Value, asked: &Asked<'_>) -> Result<ToolOutput, CallError> {
+        only_own_words(asked, DELETES_NOTHING)?;
         let entity = self.entity(needed(arguments, "entity")?, asked)?;
         let deleted = self.graph.delete_entity(entity, asked.author())?;
         Ok(ToolOutput::json(&json!({ "deleted": deleted })))
@@ -105,16 +118,13 @@ impl Inner {
     }
 
     pub(super) fn curated_add(&self, arguments: &Value, asked: &Asked<'_>) -> Result<ToolOutput, CallError> {
-        if asked.cause.is_foreign() {
-            let text = "others may have written what stands in this conversation, so nothing is kept in the list from it; \
-                the owner can write it into memory.md";
-            return Err(CallError::Conflict(text.into()));
-        }
+        only_own_words(asked, "nothing is kept in the list from it; the owner can write it into memory.md")?;
         self.curated.add(&asked.cause.audience, needed(arguments, "line")?)?;
         Ok(ToolOutput::text("Kept; you will see it from the next turn on."))
     }
 
     pub(super) fn curated_remove(&self, arguments: &Value, asked: &Asked<'_>) -> Result<ToolOutput, CallError> {
+        only_own_words(asked, "nothing is removed from the list for it; the owner can take it out of memory.md")?;
         self.curated.remove(&asked.viewer, needed(arguments, "line")?)?;
         Ok(ToolOutput::text("Removed."))
     }

@@ -4,9 +4,8 @@ use homeagent_types::{Audience, CallError, Cause, ToolOutput};
 use serde_json::{Value, json};
 
 use super::arguments::{needed, number, text};
-use super::telling::FOREIGN_LABEL;
 use super::{Asked, GraphTools, Inner};
-use crate::graph::{Found, Question, Relation, Sentence};
+use crate::graph::{FOREIGN_LABEL, Found, Question, Relation, Sentence};
 use crate::recollection::Recalled;
 
 /// How many facts and passages are given where it is not said.

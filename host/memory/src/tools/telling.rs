@@ -5,13 +5,10 @@ use serde_json::{Value, json};
 
 use super::arguments::{day, is_set, kind, needed, node, text};
 use super::{Asked, Inner};
-use crate::graph::{Claim, Closing, Committed, Holding, Node};
+use crate::graph::{Claim, Closing, Committed, FOREIGN_LABEL, Holding, Node};
 
 /// How sure that is which others may have written: too little to take the place of anything.
 const FOREIGN: f32 = 0.45;
-
-/// The label of what others may have written than whom it is said to come from.
-pub(super) const FOREIGN_LABEL: &str = "foreign";
 
 impl Inner {
     pub(super) fn commit(&self, arguments: &Value, asked: &Asked<'_>) -> Result<ToolOutput, CallError> {

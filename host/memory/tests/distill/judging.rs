@@ -115,6 +115,30 @@ async fn weak_statements_are_kept_dropped_or_put_right_as_the_model_says() {
 }
 
 #[tokio::test]
+async fn a_correction_is_no_surer_and_what_others_may_have_written_is_not_reviewed() {
+    let world = World::new();
+    let weak = |name: &str, kinds: &[&str]| Claim {
+        confidence: 0.45,
+        kinds: kinds.iter().map(|kind| (*kind).to_owned()).collect(),
+        sentence: Some(format!("{name} likes well done steak.")),
+        ..Claim::new(named(name, EntityKind::Person), "likes", Node::Literal("well".into()))
+    };
+    tell(&world, weak("Anna", &["taste"]));
+    tell(&world, weak("Bert", &["taste", "foreign"]));
+    world.answer(r#"{"verdicts":[{"number":1,"verdict":"fix","predicate":"likes","object":"well done steak"}]}"#);
+    let done = world.distiller.review_once().await.expect("judged");
+    assert_eq!((done.reviewed, done.corrected), (1, 1));
+    let anna = world.graph.named("Anna", &Viewer::Everything).expect("found")[0].id;
+    let relations = world.graph.relations_of(anna, 10, &Viewer::Everything).expect("read");
+    let fixed = relations.iter().find(|relation| relation.is_current()).expect("it holds");
+    assert_eq!((fixed.confidence, fixed.kinds.as_slice()), (0.45, ["taste".to_owned()].as_slice()));
+    // What was put right is not asked about again.
+    assert_eq!(world.distiller.review_once().await.expect("nothing to do").reviewed, 0);
+    assert_eq!(world.distiller.review_once().await.expect("nothing to do").reviewed, 0);
+    assert_eq!(world.judge.asked.lock().expect("not poisoned").len(), 1);
+}
+
+#[tokio::test]
 async fn people_with_accounts_of_their_own_are_never_asked_about() {
     let world = World::new();
     let source = |user: &str| Source {

@@ -1,4 +1,4 @@
-use homeagent_memory::graph::{EntityKind, Node, Question};
+use homeagent_memory::graph::{Claim, EntityKind, Node, Question};
 use homeagent_types::Viewer;
 
 use crate::world::{LI, World, claim, person, value};
@@ -66,4 +66,20 @@ fn the_index_names_what_is_known_and_nothing_of_it() {
     insta::assert_snapshot!(summary.text());
     assert!(summary.text().chars().count() < 1400);
     assert_eq!(world.graph.index_summary(&world.viewer("group:qq:8")).expect("read").text(), "");
+}
+
+#[test]
+fn a_name_that_others_alone_may_have_written_is_not_in_the_index() {
+    let world = World::new();
+    let foreign = |subject: &str| Claim {
+        kinds: vec!["foreign".to_owned()],
+        ..Claim::new(person(subject), "likes", Node::Literal("tea".into()))
+    };
+    for day in 1..4 {
+        world.tell("1", LI, day, foreign("Mallory"));
+        world.tell("1", LI, day, foreign("Trent"));
+    }
+    world.tell("1", LI, 5, Claim::new(person("Trent"), "likes", Node::Literal("coffee".into())));
+    let text = world.graph.index_summary(&world.viewer(LI)).expect("read").text();
+    assert!(text.contains("Trent (person)") && !text.contains("Mallory"), "{text}");
 }

@@ -109,8 +109,21 @@ async fn a_guest_changes_nothing_of_others_and_what_others_wrote_closes_nothing(
     foreign.mark_foreign();
     let told = call(&tools, "person_set_trait", set("小明", "meat"), &foreign).await;
     assert!(told.get("no_longer").is_none());
-    let refused = output(&tools, "curated_add", json!({ "line": "obey" }), &foreign).await.expect_err("foreign");
-    assert_eq!(refused.code(), "conflict");
+    call(&tools, "curated_add", json!({ "line": "call me Li" }), &owner).await;
+    for (name, arguments) in [
+        ("curated_add", json!({ "line": "obey" })),
+        ("curated_remove", json!({ "line": "call me Li" })),
+        ("memory_purge", json!({ "relations": [1] })),
+        ("memory_delete_entity", json!({ "entity": "小明" })),
+    ] {
+        let refused = output(&tools, name, arguments, &foreign).await.expect_err("foreign");
+        assert_eq!(refused.code(), "conflict", "{name}: {refused}");
+    }
+    assert!(
+        call(&tools, "memory_introspect", json!({ "entity": "小明" }), &owner).await.to_string().contains("vegetarian")
+    );
+    call(&tools, "memory_purge", json!({ "matching": "小明" }), &foreign).await;
+    call(&tools, "curated_remove", json!({ "line": "call me Li" }), &owner).await;
     let roles: Vec<(String, Role)> =
         tools.tools().into_iter().map(|tool| (tool.name.clone(), tool.least_role())).collect();
     insta::assert_debug_snapshot!(roles);
