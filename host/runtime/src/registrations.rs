@@ -32,7 +32,7 @@ struct Registered {
 }
 
 /// What opens a way on which words of others come in.
-const OUTWARD: [&str; 3] = ["http", "connect", "listen"];
+pub(crate) const OUTWARD: [&str; 3] = ["http", "connect", "listen"];
 
 impl Registrations {
     pub(crate) fn offers(&self) -> Arc<Offers> {

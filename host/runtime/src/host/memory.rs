@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use homeagent_types::ports::PluginMemory;
 use homeagent_types::recollection::{KnowledgeBase, KnowledgePassage, KnownPerson, Remembered};
-use homeagent_types::{CallError, Cause, Denial};
+use homeagent_types::{CallError, Cause, Denial, Meta};
 use tokio::sync::OwnedSemaphorePermit;
 use wasmtime::component::Accessor;
 
 use crate::bindings::{knowledge, memory, social, types};
 use crate::instance::{HostData, InstanceState};
+use crate::registrations::OUTWARD;
+use crate::slot::core::SlotCore;
 use crate::wants::memory::{KnowledgeWant, MemoryWant, SocialWant};
 
 /// The longest question, in bytes.
@@ -26,9 +28,11 @@ const MOST_PEOPLE: usize = 100;
 /// A question that may be asked.
 struct Question {
     memory: Arc<dyn PluginMemory>,
-    plugin: String,
+    slot: Arc<SlotCore>,
     /// The call for which it is asked; none where it is the plugin's own.
     cause: Option<Cause>,
+    /// What the guest said of that call.
+    lent: Option<Meta>,
     /// Its place among the plugin's calls of others, and its room among what is under way.
     _place: (OwnedSemaphorePermit, OwnedSemaphorePermit),
 }
@@ -48,6 +52,7 @@ impl Question {
         cause: Option<&types::Cause>,
         bytes: usize,
     ) -> Result<Self, CallError> {
+        let lent = cause.map(|cause| cause.meta.clone());
         let unknown =
             || CallError::Invalid("the cause is that of no call of this plugin's that is under way".to_owned());
         let cause = cause.map(|cause| state.slot.believed(&cause.meta).ok_or_else(unknown)).transpose()?;
@@ -65,10 +70,18 @@ impl Question {
         let room = state.slot.carry(bytes)?;
         Ok(Self {
             memory: state.services.plugin_memory()?,
-            plugin: state.slot.name.clone(),
+            slot: Arc::clone(&state.slot),
             cause,
+            lent,
             _place: (place, room),
         })
+    }
+
+    /// Notes that the guest is told this much: others may have written some of it, whoever said it to the agent.
+    fn tells<T>(&self, found: &[T]) {
+        if !found.is_empty() {
+            self.slot.told_foreign(self.lent.as_deref());
+        }
     }
 }
 
@@ -113,6 +126,7 @@ impl<T: Send + 'static> memory::HostWithStore<T> for HostData {
             Question::new(state, attempt, &reach, cause.as_ref(), question.len())
         })?;
         let hits = asked.memory.recall(question, limit(most), asked.cause.as_ref()).await?;
+        asked.tells(&hits);
         Ok(hits.into_iter().map(Into::into).collect())
     }
 
@@ -122,7 +136,7 @@ impl<T: Send + 'static> memory::HostWithStore<T> for HostData {
         cause: Option<types::Cause>,
     ) -> Result<String, types::Error> {
         let mut text = text;
-        let asked = accessor.with(|mut access| {
+        let mut asked = accessor.with(|mut access| {
             let (state, attempt) = (access.get(), "noting a text in the memory");
             let MemoryWant { write, anytime } = state.granted(attempt)?;
             may_write(write, "memory", attempt)?;
@@ -131,7 +145,12 @@ impl<T: Send + 'static> memory::HostWithStore<T> for HostData {
             text = state.services.secrets.redact(&text).into_owned();
             Question::new(state, attempt, &Reach { capability: "memory", anytime }, cause.as_ref(), text.len())
         })?;
-        Ok(asked.memory.note(&asked.plugin, text, asked.cause.as_ref()).await?)
+        // What comes in from outside may be anybody's words.
+        let is_outward = OUTWARD.iter().any(|capability| asked.slot.grants.allows(capability));
+        if let Some(cause) = asked.cause.as_mut().filter(|_| is_outward) {
+            cause.mark_foreign();
+        }
+        Ok(asked.memory.note(&asked.slot.name, text, asked.cause.as_ref()).await?)
     }
 }
 
@@ -151,6 +170,7 @@ impl<T: Send + 'static> knowledge::HostWithStore<T> for HostData {
             Question::new(state, attempt, &reach, cause.as_ref(), question.len())
         })?;
         let found = asked.memory.search_knowledge(question, base, limit(most), asked.cause.as_ref()).await?;
+        asked.tells(&found);
         Ok(found.into_iter().map(Into::into).collect())
     }
 
@@ -197,6 +217,7 @@ impl<T: Send + 'static> social::HostWithStore<T> for HostData {
             Question::new(state, attempt, &Reach { capability: "social", anytime }, cause.as_ref(), name.len())
         })?;
         let people = asked.memory.people(&name, asked.cause.as_ref()).await?;
+        asked.tells(&people);
         Ok(people.into_iter().take(MOST_PEOPLE).map(Into::into).collect())
     }
 }

@@ -217,7 +217,26 @@ impl SlotCore {
         Some(cause)
     }
 
-    /// The same, where that call is a timer's firing.
+    /// Notes that the call whose cause a guest hands back was told what others may have written: what it does from here on,
+    /// and what it answers, may be theirs. Without a cause that holds for all calls that are under way.
+    pub(crate) fn told_foreign(&self, given: Option<&[(String, String)]>) {
+        let job = |given: &[(String, String)]| given.iter().find(|(key, _)| key == CALL_KEY)?.1.parse::<u64>().ok();
+        let only = given.map(job);
+        for (job, running) in lock(&self.running).iter_mut() {
+            if only.is_none_or(|only| only == Some(*job))
+                && let Some(cause) = &mut running.cause
+            {
+                cause.mark_foreign();
+            }
+        }
+    }
+
+    /// Whether others may have written what a call under way is made for, or was told.
+    pub(crate) fn is_foreign(&self, job: u64) -> bool {
+        lock(&self.running).get(&job).is_some_and(|running| running.cause.as_ref().is_some_and(Cause::is_foreign))
+    }
+
+    /// What the host itself knows of a call, as [`Self::believed`], where that call is a timer's firing.
     pub(crate) fn believed_firing(&self, given: &[(String, String)]) -> Option<Cause> {
         let job = given.iter().find(|(key, _)| key == CALL_KEY)?.1.parse().ok()?;
         lock(&self.running).get(&job).filter(|running: &&Running| running.export == ON_TIMER)?;

@@ -224,7 +224,14 @@ impl JobTask {
             Work::Tool { name, args, cause, reply, .. } => match &exports.tools {
                 Some(it) => {
                     let run = call.run(it.func_call(), (name, args, cause.into()));
-                    call.answer(reply, run, |output: types::ToolOutput| checked_output(output.into())).await
+                    call.answer(reply, run, |output: types::ToolOutput| {
+                        let mut output = checked_output(output.into())?;
+                        if slot.is_foreign(job.id) {
+                            output.mark_foreign();
+                        }
+                        Ok(output)
+                    })
+                    .await
                 }
                 None => call.missing(reply),
             },

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use homeagent_types::ports::{Haste, PluginAdmin, PluginMemory};
+use homeagent_types::ports::{Haste, PluginAdmin, PluginMemory, Plugins};
 use homeagent_types::recollection::{KnowledgeBase, KnowledgePassage, KnownPerson, Remembered};
 use homeagent_types::{CallError, Cause};
 use serde_json::{Value, json};
@@ -116,6 +116,20 @@ async fn a_plugin_is_told_what_is_remembered_for_those_who_read_its_answer() {
         ]
     );
     assert_eq!(memory.asked(), wishes.map(|(_, what)| (what.to_owned(), whom.clone())));
+}
+
+#[tokio::test]
+async fn what_a_plugin_answers_from_the_memory_counts_as_perhaps_others_words() {
+    let (house, _memory) = with_memory().await;
+    let answer = async |wish: Value| {
+        let cause = house::cause(600_000);
+        house.runtime.call_tool("rememberer", "remember", wish.to_string(), cause).await.expect("it may")
+    };
+    assert!(!answer(json!({ "what": "note", "text": "x" })).await.is_foreign(), "it was told nothing");
+    for what in ["recall", "search", "people"] {
+        assert!(answer(json!({ "what": what, "text": "x" })).await.is_foreign(), "{what}");
+    }
+    assert!(answer(json!({ "what": "people", "alone": true })).await.is_foreign(), "of whichever call it was asked");
 }
 
 #[tokio::test]
