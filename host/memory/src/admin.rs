@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use async_trait::async_trait;
 use homeagent_journal::{Event, EventFilter, EventKind, Seq};
 use homeagent_types::memory::{
-    MemoryEntity, MemoryGraph, MemoryHit, MemoryOfRun, MemoryPassage, MemoryPlace, MemoryQuery, MemoryRelation,
-    MemoryScore, MemoryShown, MemoryState,
+    MemoryEntity, MemoryForget, MemoryForgotten, MemoryGraph, MemoryHit, MemoryOfRun, MemoryPassage, MemoryPlace,
+    MemoryQuery, MemoryRelation, MemoryScore, MemoryShown, MemoryState,
 };
 use homeagent_types::ports::MemoryAdmin;
 use homeagent_types::{CallError, Viewer};
@@ -131,6 +131,10 @@ impl MemoryAdmin for Memory {
             complete: status.vectors.complete,
             problems: status.following.error.into_iter().chain(status.vectors.error).collect(),
         })
+    }
+
+    async fn forget(&self, wish: MemoryForget) -> Result<MemoryForgotten, CallError> {
+        Self::forget(self, wish).await
     }
 }
 

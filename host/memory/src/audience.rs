@@ -71,7 +71,7 @@ impl Audiences {
         }
     }
 
-    fn heard_in_group(&self, person: String, group: &Audience) -> Result<(), DatabaseError> {
+    pub(crate) fn heard_in_group(&self, person: String, group: &Audience) -> Result<(), DatabaseError> {
         if self.known().groups.get(&person).is_some_and(|groups| groups.contains(group)) {
             return Ok(());
         }
@@ -83,7 +83,7 @@ impl Audiences {
         Ok(())
     }
 
-    fn heard_the_owner(&self, person: &str) -> Result<(), DatabaseError> {
+    pub(crate) fn heard_the_owner(&self, person: &str) -> Result<(), DatabaseError> {
         if self.known().owner_accounts.contains(person) {
             return Ok(());
         }
@@ -91,6 +91,30 @@ impl Audiences {
             transaction.execute("INSERT OR IGNORE INTO owner_accounts (person) VALUES (?1)", [person])
         })?;
         self.change().owner_accounts.insert(person.to_owned());
+        Ok(())
+    }
+
+    /// Who was heard in which group, and the owner's accounts that no binding names; in order.
+    pub(crate) fn all(&self) -> (Vec<(String, Audience)>, Vec<String>) {
+        let known = self.known();
+        let members =
+            known.groups.iter().flat_map(|(person, groups)| groups.iter().map(|group| (person.clone(), group.clone())));
+        (members.collect(), known.owner_accounts.iter().cloned().collect())
+    }
+
+    /// Forgets where a person (`namespace:user`) was heard.
+    ///
+    /// # Errors
+    ///
+    /// What the database answers; then it is still known.
+    pub fn forget(&self, person: &str) -> Result<(), DatabaseError> {
+        self.database.write("forgetting where somebody was heard", |transaction| {
+            transaction.execute("DELETE FROM group_members WHERE person = ?1", [person])?;
+            transaction.execute("DELETE FROM owner_accounts WHERE person = ?1", [person])
+        })?;
+        let mut known = self.change();
+        known.groups.remove(person);
+        known.owner_accounts.remove(person);
         Ok(())
     }
 

@@ -199,7 +199,7 @@ fn take_in(
 }
 
 /// What is found of it later.
-fn passage(said: &Said, zone: &TimeZone) -> Passage {
+pub(crate) fn passage(said: &Said, zone: &TimeZone) -> Passage {
     let at = Timestamp::from_millisecond(said.at_ms).unwrap_or(Timestamp::UNIX_EPOCH);
     // A session of the journal may go on for months: what belongs together was said on one day.
     let day = at.to_zoned(zone.clone()).date();

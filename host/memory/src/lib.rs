@@ -23,10 +23,12 @@ mod serving;
 pub mod social;
 pub mod textlog;
 pub mod tools;
+mod transfer;
 pub mod vectors;
 mod zone;
 
 pub use audience::Audiences;
 pub use follower::Following;
 pub use memory::{Memory, MemoryStatus, OpenError, Parts};
+pub use transfer::Imported;
 pub use zone::zone;

@@ -71,6 +71,10 @@ pub enum OpenError {
 
 /// The memory.
 pub struct Memory {
+    home: PathBuf,
+    database: Database,
+    /// One forgetting after the other: each rewrites the files.
+    pub(crate) forgetting: tokio::sync::Mutex<()>,
     journal: Journal,
     settings: Settings,
     embedder: CurrentEmbedder,
@@ -143,15 +147,19 @@ impl Memory {
             documents: Some(Arc::new(Cold { documents: documents.clone(), settings: settings.clone() })),
             judge: Some(Arc::new(own_model.clone())),
         })?;
+        crate::transfer::prepare(&database)?;
         let context = RelevanceContext::open(context::Parts {
-            home,
+            home: home.clone(),
             journal: journal.clone(),
             settings: settings.clone(),
-            database,
+            database: database.clone(),
             documents: documents.clone(),
             embedder: embedder.clone(),
         })?;
         let memory = Self {
+            home,
+            database,
+            forgetting: tokio::sync::Mutex::default(),
             following: follower.state(),
             progress: vectoriser.progress(),
             nearness: Nearness::new(embedder.clone()),
@@ -183,8 +191,30 @@ impl Memory {
             }
         });
         let memory = Arc::new(memory);
+        let going_on = Arc::clone(&memory);
+        memory.tasks.spawn(async move { going_on.go_on_forgetting().await });
         memory.tools.set_recaller(Arc::new(OwnRecall(Arc::downgrade(&memory))));
         Ok(memory)
+    }
+
+    pub(crate) fn home(&self) -> &std::path::Path {
+        &self.home
+    }
+
+    pub(crate) fn database(&self) -> &Database {
+        &self.database
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    pub(crate) fn index(&self) -> &Index {
+        &self.index
+    }
+
+    pub(crate) fn text_log(&self) -> &TextLog {
+        &self.text_log
     }
 
     pub(crate) fn journal(&self) -> &Journal {

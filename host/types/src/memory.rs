@@ -190,3 +190,77 @@ pub struct Advised {
     /// How many tokens it took, question and answer.
     pub tokens: u64,
 }
+
+/// What is to be forgotten.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum MemoryWhat {
+    /// A text, in capitals or not, wherever it stands.
+    Text(String),
+    /// A document, and what was said in it.
+    Document(String),
+    /// What was said in a stretch of time, both ends included.
+    Time {
+        /// From when, in milliseconds since 1970.
+        from_ms: i64,
+        /// Until when.
+        to_ms: i64,
+        /// Only in this conversation; without it, in all.
+        #[serde(default)]
+        conversation: Option<String>,
+    },
+    /// Somebody or something by name, or by number: all names of it, wherever they stand, and all that is known of it.
+    Entity(String),
+    /// All that a person's account, `namespace:user`, said and was told in private, and what is known of that person.
+    Person(String),
+}
+
+/// A wish to forget.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MemoryForget {
+    /// What.
+    pub what: MemoryWhat,
+    /// Only say what would go.
+    #[serde(default)]
+    pub dry_run: bool,
+}
+
+/// What was forgotten, or would be.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct MemoryForgotten {
+    /// Nothing was changed.
+    pub dry_run: bool,
+    /// Events of the journal from which words were taken.
+    pub events: usize,
+    /// Passages that are found no more, or as what is left of them.
+    pub passages: usize,
+    /// Documents that went or lost words.
+    pub documents: usize,
+    /// Files of contexts that lost words.
+    pub contexts: usize,
+    /// Names of the graph.
+    pub names: usize,
+    /// Sentences of the graph and values in it.
+    pub sentences: usize,
+    /// Lines of the list that is kept by hand.
+    pub curated: usize,
+    /// Lines of the text log.
+    pub log_lines: usize,
+    /// The first of them.
+    pub samples: Vec<MemorySample>,
+    /// Files of the home folder in which the words still stand, and that forgetting does not touch: what plugins keep, the
+    /// knowledge base, logs, backups. In a dry run all files in which they stand.
+    pub left: Vec<String>,
+}
+
+/// Something that goes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct MemorySample {
+    /// `event`, `document`, `name`, `sentence` or `curated`.
+    pub kind: String,
+    /// Where it stands.
+    pub id: String,
+    /// The beginning of it.
+    pub text: String,
+}

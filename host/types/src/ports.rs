@@ -12,7 +12,10 @@ use utoipa::ToSchema;
 use crate::embedding::{EmbedderStatus, Embedders, EmbeddingTrial, InstalledModel};
 use crate::knowledge;
 use crate::lines::{SourceChoice, SourceOrder, VectorRequest, Vectors};
-use crate::memory::{Advice, Advised, MemoryGraph, MemoryHit, MemoryOfRun, MemoryPlace, MemoryQuery, MemoryState};
+use crate::memory::{
+    Advice, Advised, MemoryForget, MemoryForgotten, MemoryGraph, MemoryHit, MemoryOfRun, MemoryPlace, MemoryQuery,
+    MemoryState,
+};
 use crate::model::{
     AdapterDescriptor, Completion, EmbeddingRequest, Embeddings, Failure, HttpRequest, HttpResponse, ModelDelta,
     ModelInfo, ModelRequest, Prompt, Rehearsed, SourceLine, StreamEvent,
@@ -608,6 +611,9 @@ pub trait MemoryAdmin: Send + Sync {
 
     /// How it is.
     async fn state(&self) -> Result<MemoryState, CallError>;
+
+    /// Forgets for good, or says what would go.
+    async fn forget(&self, wish: MemoryForget) -> Result<MemoryForgotten, CallError>;
 }
 
 /// A model that the memory may ask. Implemented by the agent: it asks in a queue of its own, behind all people.

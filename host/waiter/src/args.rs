@@ -332,6 +332,8 @@ pub enum Memory {
         #[arg(long)]
         all: bool,
     },
+    /// Forget for good: in the journal, the memory and their files; without --yes it only says what would go
+    Forget(crate::forget::Forget),
 }
 
 /// About the knowledge base.

@@ -204,6 +204,11 @@ impl Desk {
                 let answer = self.client.get(&format!("memory/runs/{}?all={all}", part(&run))).await?;
                 self.answer(&answer, |answer| show::memory::explained(answer, &TimeZone::system()))
             }
+            Memory::Forget(forget) => {
+                let wish = forget.wish(&TimeZone::system())?;
+                let answer = self.client.post("memory/forget", wish).await?;
+                self.answer(&answer, show::memory::forgotten)
+            }
         }
     }
 

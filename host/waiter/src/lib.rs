@@ -8,6 +8,7 @@ mod client;
 mod commands;
 mod failure;
 mod file;
+mod forget;
 mod knowledge;
 mod media;
 mod owner;

@@ -1,14 +1,19 @@
 //! The memory, as its owner sees it.
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::{Path, State};
-use homeagent_types::memory::{MemoryGraph, MemoryHit, MemoryOfRun, MemoryPlace, MemoryQuery, MemoryState};
+use homeagent_types::memory::{
+    MemoryForget, MemoryForgotten, MemoryGraph, MemoryHit, MemoryOfRun, MemoryPlace, MemoryQuery, MemoryState,
+};
 use serde::Deserialize;
 
+use super::plugins::to_the_end;
 use crate::Problem;
 use crate::core::Shared;
-use crate::document::{Invalid, NotFound};
-use crate::extract::{Asked, Named, within};
+use crate::document::{CallFailures, Invalid, NotFound};
+use crate::extract::{Asked, Document, Named, within};
 
 const USUAL: i64 = 10;
 const MOST: i64 = 200;
@@ -140,4 +145,22 @@ pub(crate) async fn explain(
 )]
 pub(crate) async fn state(State(core): State<Shared>) -> Result<Json<MemoryState>, Problem> {
     Ok(Json(core.parts.memory.state().await?))
+}
+
+/// Forgets for good: a text, a document, a stretch of time, somebody or something, or a person. With `dry_run` it only says
+/// what would go.
+#[utoipa::path(
+    post,
+    path = "/memory/forget",
+    operation_id = "forgetMemory",
+    tag = "memory",
+    request_body = MemoryForget,
+    responses((status = OK, body = MemoryForgotten, description = "What went, or would go"), CallFailures)
+)]
+pub(crate) async fn forget(
+    State(core): State<Shared>,
+    Document(wish): Document<MemoryForget>,
+) -> Result<Json<MemoryForgotten>, Problem> {
+    let memory = Arc::clone(&core.parts.memory);
+    to_the_end("forgetting", async move { memory.forget(wish).await }).await.map(Json)
 }

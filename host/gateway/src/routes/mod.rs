@@ -119,6 +119,7 @@ fn operations() -> Vec<UtoipaMethodRouter<Shared>> {
         routes!(memory::show),
         routes!(memory::graph),
         routes!(memory::explain),
+        routes!(memory::forget),
         routes!(knowledge::list),
         routes!(knowledge::search),
         routes!(knowledge::show, knowledge::remove),

@@ -18,8 +18,8 @@ use homeagent_types::embedding::{
     EmbedderListing, EmbedderStatus, Embedders, EmbeddingTrial, InstalledFile, InstalledModel,
 };
 use homeagent_types::memory::{
-    MemoryEntity, MemoryGraph, MemoryHit, MemoryOfRun, MemoryPassage, MemoryPlace, MemoryQuery, MemoryRelation,
-    MemoryScore, MemoryShown, MemoryState,
+    MemoryEntity, MemoryForget, MemoryForgotten, MemoryGraph, MemoryHit, MemoryOfRun, MemoryPassage, MemoryPlace,
+    MemoryQuery, MemoryRelation, MemorySample, MemoryScore, MemoryShown, MemoryState, MemoryWhat,
 };
 use homeagent_types::model::{
     AdapterDescriptor, EmbeddingRequest, Embeddings, Failure, FailureClass, FinishReason, Framing, HttpRequest,
@@ -656,6 +656,24 @@ fn passage(id: &str, speaker: &str, text: &str) -> MemoryPassage {
 
 #[async_trait]
 impl MemoryAdmin for FakeMemory {
+    async fn forget(&self, wish: MemoryForget) -> Result<MemoryForgotten, CallError> {
+        match &wish.what {
+            MemoryWhat::Text(text) if text == "团子" => Ok(MemoryForgotten {
+                dry_run: wish.dry_run,
+                events: 1,
+                passages: 1,
+                samples: vec![MemorySample {
+                    kind: "event".to_owned(),
+                    id: "said/7".to_owned(),
+                    text: "my cat is\u{1b}[2J团子".to_owned(),
+                }],
+                left: vec!["backups/may.db".to_owned()],
+                ..MemoryForgotten::default()
+            }),
+            _ => Err(CallError::NotFound("there is no such thing".to_owned())),
+        }
+    }
+
     async fn search(&self, query: MemoryQuery) -> Result<Vec<MemoryHit>, CallError> {
         let found = [passage("said/7", "Ann", "my cat is\n\u{1b}[2J团子"), passage("answered/8", "", "a nice name")];
         let whose = if query.everything { 2 } else { 1 };

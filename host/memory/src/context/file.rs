@@ -51,6 +51,10 @@ impl Files {
         Self { folder: home.join("context") }
     }
 
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// The file of a conversation. Its name says nothing about whose it is, and fits whatever a channel's ids are.
     pub(crate) fn path(&self, conversation: &str) -> PathBuf {
         let digest = Sha256::digest(conversation.as_bytes());

@@ -71,6 +71,10 @@ impl Known {
         Some(DocumentVector { model: model.clone(), vector: mean })
     }
 
+    pub(crate) fn clear(&self) {
+        self.texts().clear();
+    }
+
     fn texts(&self) -> MutexGuard<'_, LruCache<Digest, Held>> {
         self.texts.lock().unwrap_or_else(PoisonError::into_inner)
     }

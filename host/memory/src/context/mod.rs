@@ -5,6 +5,7 @@ mod choose;
 mod entry;
 mod explain;
 mod file;
+mod forget;
 mod known;
 mod relevance;
 mod saver;

@@ -132,6 +132,16 @@ impl Saver {
         (waiting.saved.clone(), heads.collect())
     }
 
+    /// Has messages changed in what is not saved yet.
+    pub(super) fn change(&self, change: super::forget::Change<'_>) {
+        for waiting in self.desk.contexts().values_mut() {
+            let saved = waiting.saved.iter_mut().flat_map(|saved| &mut saved.entries);
+            let changed =
+                saved.chain(waiting.leaving.iter_mut().flatten()).fold(false, |any, entry| change(entry) | any);
+            waiting.version += u64::from(changed);
+        }
+    }
+
     fn look(&self) {
         if self.tell.send(Told::Look).is_err() {
             tracing::error!("contexts are not saved any more: their thread is gone; restart the daemon");

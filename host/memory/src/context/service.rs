@@ -341,6 +341,20 @@ impl RelevanceContext {
         self.returned().remove(run).unwrap_or_default()
     }
 
+    pub(super) fn saver(&self) -> &Saver {
+        &self.shared.saver
+    }
+
+    pub(super) fn files(&self) -> &Files {
+        &self.shared.files
+    }
+
+    /// Forgets what was computed on texts, and what came back to turns that have not taken it.
+    pub(super) fn forget_computed(&self) {
+        self.shared.known.clear();
+        self.returned().clear();
+    }
+
     fn returned(&self) -> MutexGuard<'_, HashMap<String, Vec<Entry>>> {
         self.shared.returned.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -96,6 +96,15 @@ impl Curated {
         Ok(List::parse(&text).shown(viewer).map(str::to_owned).collect())
     }
 
+    /// The whole file, with what is none of the list's. Reads the file.
+    ///
+    /// # Errors
+    ///
+    /// [`CuratedError::File`] and [`CuratedError::NoText`].
+    pub fn text(&self) -> Result<String, CuratedError> {
+        file::read(&self.shared.path)
+    }
+
     /// What a turn is shown: the lines as they are when it asks first, each as `- line`. A list that became too long by hand
     /// ends early, after a whole line. Reads the file the first time.
     ///
@@ -187,6 +196,20 @@ impl Curated {
         })?;
         *self.shown() = Frozen::default();
         Ok(gone)
+    }
+
+    /// Has the whole text of the file become what `change` says, where it says something.
+    ///
+    /// # Errors
+    ///
+    /// What reading and writing say.
+    pub fn rewrite(&self, change: impl Fn(&str) -> Option<String>) -> Result<(), CuratedError> {
+        let _writing = self.shared.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = file::read(&self.shared.path)?;
+        match change(&before) {
+            Some(after) if after != before => file::write(&self.shared.path, &after),
+            _ => Ok(()),
+        }
     }
 
     fn change(&self, work: impl FnOnce(&mut List) -> Result<(), CuratedError>) -> Result<(), CuratedError> {

@@ -79,7 +79,8 @@ impl Documents {
         None
     }
 
-    fn ids(&self) -> Result<HashSet<String>, DocumentError> {
+    /// The names of all that are listed.
+    pub(crate) fn ids(&self) -> Result<HashSet<String>, DocumentError> {
         let ids = self.look("listing the documents", |connection| {
             let mut statement = connection.prepare("SELECT id FROM documents WHERE there = 1")?;
             statement.query_map([], |row| row.get(0))?.collect()

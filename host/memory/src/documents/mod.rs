@@ -3,6 +3,7 @@
 mod document;
 mod find;
 mod folder;
+mod forget;
 mod store;
 mod table;
 mod tools;
@@ -12,6 +13,7 @@ mod vectorise;
 pub use document::{Consumed, Document, Kind};
 pub use find::{Found, Summary};
 pub use folder::Looked;
+pub(crate) use forget::Fate;
 pub use store::{DocumentError, Documents};
 pub use table::Listed;
 pub use tools::DocumentTools;

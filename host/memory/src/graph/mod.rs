@@ -10,11 +10,13 @@ mod commit;
 mod delete;
 mod entities;
 mod error;
+mod forget;
 mod merged;
 mod model;
 pub mod predicate;
 mod recall;
 mod resolve;
+mod rows;
 mod same;
 mod schema;
 mod seeds;
@@ -42,12 +44,14 @@ pub use change::{Author, Change, Changed};
 pub use delete::Deleted;
 pub use entities::NameVectors;
 pub use error::GraphError;
+pub use forget::Held;
 pub use model::{
     Claim, Closing, Committed, Entity, EntityKind, FOREIGN_LABEL, Holding, Node, Refusal, Relation, Sentence, Source,
     Telling,
 };
 
 pub use recall::{Found, Question};
+pub(crate) use rows::{hex, unhex};
 pub use summary::Summary;
 
 use crate::Audiences;

@@ -128,6 +128,68 @@ impl Index {
         })
     }
 
+    /// The kinds and origins of passages whose words are to go. Reads all of them.
+    ///
+    /// # Errors
+    ///
+    /// What the database answers.
+    pub(crate) fn holding(&self, is_to_go: &dyn Fn(&str) -> bool) -> Result<Vec<(PassageKind, String)>, DatabaseError> {
+        self.read("looking for words in the index", |_, _, connection| {
+            let sql = "SELECT p.kind, p.origin, t.text, n.name FROM passages p JOIN passage_texts t ON t.id = p.id
+                       JOIN passage_names n ON n.id = p.speaker";
+            let mut statement = connection.prepare(sql)?;
+            let mut rows = statement.query([])?;
+            let mut found = Vec::new();
+            while let Some(row) = rows.next()? {
+                let (text, speaker): (String, String) = (row.get(2)?, row.get(3)?);
+                if (is_to_go(&text) || is_to_go(&speaker))
+                    && let Some(kind) = PassageKind::from_code(row.get(0)?)
+                {
+                    found.push((kind, row.get(1)?));
+                }
+            }
+            found.dedup();
+            Ok(found)
+        })
+    }
+
+    /// The hashes of what is not to come back, in order.
+    ///
+    /// # Errors
+    ///
+    /// What the database answers.
+    pub(crate) fn forgotten(&self) -> Result<Vec<Vec<u8>>, DatabaseError> {
+        self.read("reading what was forgotten", |_, _, connection| {
+            let mut statement = connection.prepare("SELECT hash FROM forgotten_passages ORDER BY hash")?;
+            statement.query_map([], |row| row.get(0))?.collect()
+        })
+    }
+
+    /// Notes that what has this hash is not to come back.
+    ///
+    /// # Errors
+    ///
+    /// What the database answers.
+    pub(crate) fn bury(&self, hash: &[u8]) -> Result<(), DatabaseError> {
+        self.change("noting what was forgotten", |transaction| {
+            transaction.execute("INSERT OR IGNORE INTO forgotten_passages (hash) VALUES (?1)", [hash])?;
+            Ok((Change::default(), ()))
+        })
+    }
+
+    /// Takes out of its segments what was deleted.
+    ///
+    /// # Errors
+    ///
+    /// What the database answers.
+    pub(crate) fn settle(&self) -> Result<(), DatabaseError> {
+        self.change("tidying the index", |transaction| {
+            rows::remove_unused_names(transaction)?;
+            transaction.execute("INSERT INTO passage_terms (passage_terms) VALUES ('optimize')", [])?;
+            Ok((Change::default(), ()))
+        })
+    }
+
     /// How many passages there are.
     ///
     /// # Errors

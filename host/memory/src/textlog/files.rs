@@ -47,6 +47,39 @@ impl Files {
         written
     }
 
+    /// Rewrites all files, each whole or not at all.
+    pub(super) fn rewrite(&mut self, change: &dyn Fn(&str) -> Option<String>, dry_run: bool) -> io::Result<usize> {
+        self.close();
+        let files = match fs::read_dir(&self.folder) {
+            Ok(files) => files,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+            Err(error) => return Err(error),
+        };
+        let mut changed = 0;
+        for file in files {
+            let path = file?.path();
+            if !path.is_file() {
+                continue;
+            }
+            let bytes = fs::read(&path)?;
+            let before = String::from_utf8_lossy(&bytes);
+            let (mut after, mut others) = (String::with_capacity(before.len()), 0);
+            for line in before.lines() {
+                let rewritten = change(line);
+                others += usize::from(rewritten.as_deref() != Some(line));
+                if let Some(line) = rewritten {
+                    after.push_str(&line);
+                    after.push('\n');
+                }
+            }
+            if others > 0 && !dry_run {
+                durable::replace(&path, after.as_bytes())?;
+            }
+            changed += others;
+        }
+        Ok(changed)
+    }
+
     /// Leaves the file alone, so that it can be taken away.
     pub(super) fn close(&mut self) {
         self.open = None;

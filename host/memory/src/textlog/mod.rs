@@ -72,9 +72,13 @@ pub struct TextLog {
     lost: Arc<Mutex<u64>>,
 }
 
+/// What becomes of a line; none: it goes.
+pub(crate) type Rewriting = Box<dyn Fn(&str) -> Option<String> + Send>;
+
 enum Told {
     Line(Box<Line>, i64),
     Flush(oneshot::Sender<()>),
+    Rewrite(Rewriting, bool, oneshot::Sender<std::io::Result<usize>>),
 }
 
 impl TextLog {
@@ -128,6 +132,23 @@ impl TextLog {
         }
     }
 
+    /// Has each line of all files become what `change` says. Returns how many are others now, or gone; in a
+    /// dry run how many would be.
+    ///
+    /// # Errors
+    ///
+    /// What the file system answers; files before that are rewritten.
+    pub(crate) async fn rewrite(&self, change: Rewriting, dry_run: bool) -> std::io::Result<usize> {
+        let (done, wait) = oneshot::channel();
+        let tell = self.tell.clone();
+        let told = tokio::task::spawn_blocking(move || tell.send(Told::Rewrite(change, dry_run, done)).is_ok()).await;
+        let gone = || std::io::Error::other("the thread of the text log is gone; restart the daemon");
+        if !told.unwrap_or(false) {
+            return Err(gone());
+        }
+        wait.await.map_err(|_| gone())?
+    }
+
     /// Returns once all that was logged is written, or could not be.
     pub async fn flush(&self) {
         let (done, wait) = oneshot::channel();
@@ -146,6 +167,7 @@ fn write(told: &Receiver<Told>, mut files: Files, settings: &Settings) {
     while let Ok(told) = told.recv() {
         match told {
             Told::Flush(done) => drop(done.send(())),
+            Told::Rewrite(change, dry_run, done) => drop(done.send(files.rewrite(&change, dry_run))),
             Told::Line(line, at_ms) => {
                 let Ok(keeping) = Keeping::read(settings) else { continue };
                 if !keeping.on {

@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use homeagent_types::memory::{MemoryGraph, MemoryHit, MemoryOfRun, MemoryPassage, MemoryPlace, MemoryState};
+use homeagent_types::memory::{
+    MemoryForgotten, MemoryGraph, MemoryHit, MemoryOfRun, MemoryPassage, MemoryPlace, MemoryState,
+};
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
@@ -39,6 +41,42 @@ pub(crate) fn state(answer: &str) -> Result<String, Failure> {
     }
     for problem in &state.problems {
         let _ = writeln!(text, "not well: {}", plain_line(problem));
+    }
+    Ok(text)
+}
+
+/// What went, or would go.
+pub(crate) fn forgotten(answer: &str) -> Result<String, Failure> {
+    let forgotten: MemoryForgotten = read(answer)?;
+    let counts = [
+        (forgotten.events, "events of the journal"),
+        (forgotten.passages, "passages"),
+        (forgotten.documents, "documents"),
+        (forgotten.contexts, "contexts"),
+        (forgotten.names, "names"),
+        (forgotten.sentences, "sentences"),
+        (forgotten.curated, "lines of memory.md"),
+        (forgotten.log_lines, "lines of the text log"),
+    ];
+    let counts: Vec<String> =
+        counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+    let whole = if counts.is_empty() { "nothing".to_owned() } else { counts.join(", ") };
+    let mut text = format!("{}: {whole}\n", if forgotten.dry_run { "would be forgotten" } else { "forgotten" });
+    let mut table = Table::new(&["WHAT", "ID", "TEXT"]);
+    for sample in &forgotten.samples {
+        table.row(&[&sample.kind, &sample.id, &cut(&sample.text, WORDS)]);
+    }
+    if !forgotten.samples.is_empty() {
+        text.push_str(&table.or(""));
+        text.push('\n');
+    }
+    if !forgotten.left.is_empty() {
+        let files: Vec<String> = forgotten.left.iter().map(|file| plain_line(file).to_string()).collect();
+        let where_it_stands = if forgotten.dry_run { "it stands in" } else { "it still stands in" };
+        let _ = writeln!(text, "{where_it_stands}: {}", files.join(", "));
+    }
+    if forgotten.dry_run {
+        text.push_str("nothing was changed; --yes forgets it, which can't be taken back\n");
     }
     Ok(text)
 }

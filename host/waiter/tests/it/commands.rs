@@ -206,6 +206,16 @@ async fn what_is_remembered_is_found_shown_and_explained() {
     }
     assert!(run(&house, &["memory", "graph"]).await.shown(&house).contains("2 relations in all"));
     assert!(run(&house, &["memory", "graph", "Bob"]).await.shown(&house).contains("nothing is known of it"));
+    insta::assert_snapshot!(run(&house, &["memory", "forget", "--text", "团子"]).await.shown(&house), @r"
+    would be forgotten: 1 events of the journal, 1 passages
+    WHAT   ID      TEXT
+    event  said/7  my cat is␛[2J团子
+    it stands in: backups/may.db
+    nothing was changed; --yes forgets it, which can't be taken back
+    --- exit code 0
+    ");
+    let gone = run(&house, &["memory", "forget", "--text", "团子", "--yes", "--json"]).await;
+    assert_eq!(gone.json()["dry_run"], false);
     let all = run(&house, &["memory", "search", "cat", "--all", "--json"]).await;
     assert_eq!(
         (all.json()[0]["id"].as_str(), all.json()[1]["parts"][0]["name"].as_str()),

@@ -1,0 +1,69 @@
+//! Forgetting in the contexts: those that are saved, and those that are on their way to the disk.
+
+use std::io;
+use std::{fs, path::PathBuf};
+
+use super::entry::Entry;
+use super::file::{Files, Saved};
+use super::service::RelevanceContext;
+use crate::{durable, lenient};
+
+/// Changes a message; false: it stays as it is.
+pub(crate) type Change<'a> = &'a dyn Fn(&mut Entry) -> bool;
+
+impl Files {
+    /// Has messages changed in all files. Files that can't be read go where `is_to_go` says so of their bytes. Returns how
+    /// many files are others now, or gone.
+    pub(super) fn change(
+        &self,
+        change: Change<'_>,
+        is_to_go: &dyn Fn(&str) -> bool,
+        dry_run: bool,
+    ) -> io::Result<usize> {
+        let files = match fs::read_dir(self.folder()) {
+            Ok(files) => files,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+            Err(error) => return Err(error),
+        };
+        let paths: Vec<PathBuf> = files.map(|file| file.map(|file| file.path())).collect::<io::Result<_>>()?;
+        let mut changed = 0;
+        for path in paths {
+            let bytes = fs::read(&path)?;
+            match lenient::from_slice::<Saved>(&bytes) {
+                Ok(mut saved) if path.extension().is_some_and(|ending| ending == "json") => {
+                    if saved.entries.iter_mut().fold(false, |any, entry| change(entry) | any) {
+                        if !dry_run {
+                            durable::replace(&path, &serde_json::to_vec(&saved)?)?;
+                        }
+                        changed += 1;
+                    }
+                }
+                _ if is_to_go(&String::from_utf8_lossy(&bytes)) => {
+                    if !dry_run {
+                        durable::remove(&path)?;
+                    }
+                    changed += 1;
+                }
+                _ => {}
+            }
+        }
+        Ok(changed)
+    }
+}
+
+impl RelevanceContext {
+    /// Has messages changed in all contexts, and forgets what was computed on their texts. Blocks; what waits to be saved
+    /// should have been, by [`RelevanceContext::flush`].
+    pub(crate) fn change(
+        &self,
+        change: Change<'_>,
+        is_to_go: &dyn Fn(&str) -> bool,
+        dry_run: bool,
+    ) -> io::Result<usize> {
+        if !dry_run {
+            self.saver().change(change);
+            self.forget_computed();
+        }
+        self.files().change(change, is_to_go, dry_run)
+    }
+}

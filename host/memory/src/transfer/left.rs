@@ -1,0 +1,75 @@
+//! Where words still stand: files of the home folder, whosever they are.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use homeagent_types::CallError;
+
+use super::plan::Plan;
+use crate::memory::Memory;
+
+/// How much of a file is looked at in one piece, in bytes.
+const PIECE: usize = 1 << 20;
+
+/// How many texts are looked for at most: each is a pass over all bytes.
+const TEXTS: usize = 64;
+
+impl Memory {
+    /// The files of the home folder that hold any of the texts, as they are spelt in the journal, by their paths in it.
+    pub(super) async fn left(&self, plan: &Plan) -> Result<Vec<String>, CallError> {
+        let texts: Vec<Vec<u8>> = plan.spelt.iter().take(TEXTS).map(|text| text.clone().into_bytes()).collect();
+        let home = self.home().to_owned();
+        super::blocking(move || holding(&home, &texts)).await
+    }
+}
+
+fn holding(home: &Path, texts: &[Vec<u8>]) -> io::Result<Vec<String>> {
+    let mut found = Vec::new();
+    let mut folders = vec![home.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for file in fs::read_dir(&folder)? {
+            let file = file?;
+            let (path, kind) = (file.path(), file.file_type()?);
+            if kind.is_dir() {
+                folders.push(path);
+            } else if kind.is_file() && !texts.is_empty() && holds(&path, texts).unwrap_or(false) {
+                found.push(path);
+            }
+        }
+    }
+    let mut names: Vec<String> =
+        found.iter().map(|path: &PathBuf| path.strip_prefix(home).unwrap_or(path).display().to_string()).collect();
+    names.sort();
+    Ok(names)
+}
+
+fn holds(path: &Path, texts: &[Vec<u8>]) -> io::Result<bool> {
+    let overlap = texts.iter().map(Vec::len).max().unwrap_or(0);
+    let mut file = File::open(path)?;
+    let mut piece: Vec<u8> = Vec::new();
+    loop {
+        let kept = piece.split_off(piece.len().saturating_sub(overlap));
+        piece = kept;
+        let read = (&mut file).take(PIECE as u64).read_to_end(&mut piece)?;
+        if texts.iter().any(|text| stands_in(&piece, text)) {
+            return Ok(true);
+        }
+        if read == 0 {
+            return Ok(false);
+        }
+    }
+}
+
+fn stands_in(bytes: &[u8], text: &[u8]) -> bool {
+    let Some(first) = text.first() else { return false };
+    let mut rest = bytes;
+    while let Some(at) = rest.iter().position(|byte| byte == first) {
+        rest = rest.get(at..).unwrap_or_default();
+        if rest.starts_with(text) {
+            return true;
+        }
+        rest = rest.get(1..).unwrap_or_default();
+    }
+    false
+}

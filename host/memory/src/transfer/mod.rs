@@ -1,0 +1,351 @@
+//! Forgetting for good: out of the journal, the index, the documents, the contexts, the graph, the list that is kept by
+//! hand and the text log, and out of the bytes of their files.
+//!
+//! What goes is found out first, and written down. Each step may be done again, so a forgetting that a death cut is done
+//! from its beginning at the next start. Then the plan goes, too, and both databases are rewritten.
+
+mod blank;
+mod carry;
+mod left;
+mod plan;
+mod words;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use homeagent_journal::{Blank, Seq};
+use homeagent_settings::{Database, DatabaseError};
+use homeagent_types::memory::{MemoryForget, MemoryForgotten, MemorySample};
+use homeagent_types::{CallError, Viewer, now};
+use serde_json::Value;
+
+use crate::context::Entry;
+use crate::documents::{Document, Fate};
+use crate::follower::passage;
+use crate::index::{Index, Passage, PassageKind};
+use crate::memory::Memory;
+use crate::said::Said;
+use crate::zone::zone;
+pub use carry::Imported;
+use plan::Plan;
+use words::Words;
+
+const MIGRATIONS: &[&str] = &["
+-- What is being forgotten. The plan is emptied once it is carried out; the row goes when the files are rewritten.
+CREATE TABLE forgettings (
+    id INTEGER PRIMARY KEY,
+    plan TEXT NOT NULL
+) STRICT;
+"];
+
+/// How many of what goes are shown, of each kind.
+const SAMPLES: usize = 10;
+
+/// How much of each, in characters.
+const SAMPLE: usize = 120;
+
+pub(crate) fn prepare(database: &Database) -> Result<(), DatabaseError> {
+    database.migrate("forgetting", MIGRATIONS)
+}
+
+impl Memory {
+    /// Forgets for good, or says what would go. When this returns, nothing of it is in the files of the memory and the
+    /// journal; a turn that goes on meanwhile may still have it in mind.
+    ///
+    /// # Errors
+    ///
+    /// [`CallError::Invalid`] and [`CallError::NotFound`] for what can't be forgotten; what the database and the file system
+    /// answer, and then it is gone on with at the next start, or when it is asked for again.
+    pub async fn forget(&self, wish: MemoryForget) -> Result<MemoryForgotten, CallError> {
+        let _one_at_a_time = self.forgetting.lock().await;
+        self.caught_up().await;
+        self.context().flush().await;
+        self.text_log().flush().await;
+        let plan = self.plan(&wish.what).await?;
+        let mut forgotten = self.preview(&plan).await?;
+        if wish.dry_run {
+            return Ok(forgotten);
+        }
+        let row = self.note_plan(&plan).await?;
+        self.carry_out(&plan).await?;
+        self.end(row).await?;
+        forgotten.dry_run = false;
+        forgotten.left = self.left(&plan).await?;
+        Ok(forgotten)
+    }
+
+    /// Goes on with what a death cut.
+    pub(crate) async fn go_on_forgetting(&self) {
+        let _one_at_a_time = self.forgetting.lock().await;
+        let read = self.database().read("reading what is to be forgotten", |connection| {
+            let mut statement = connection.prepare("SELECT id, plan FROM forgettings ORDER BY id")?;
+            let rows = statement.query_map([], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)))?;
+            rows.collect::<Result<Vec<_>, _>>()
+        });
+        let rows = read.unwrap_or_else(|error| {
+            tracing::error!(%error, "it is not known what was being forgotten");
+            Vec::new()
+        });
+        for (row, text) in rows {
+            let done = async {
+                if let Ok(plan) = serde_json::from_str::<Plan>(&text) {
+                    self.caught_up().await;
+                    self.carry_out(&plan).await?;
+                }
+                self.end(row).await
+            };
+            match done.await {
+                Ok(()) => tracing::info!("what was being forgotten when the daemon ended is forgotten"),
+                Err(error) => tracing::error!(%error, "forgetting is not done; it is gone on with at the next start"),
+            }
+        }
+    }
+
+    async fn note_plan(&self, plan: &Plan) -> Result<i64, CallError> {
+        let text = serde_json::to_string(plan).map_err(failed)?;
+        let database = self.database().clone();
+        blocking(move || {
+            database.write("noting what is to be forgotten", |transaction| {
+                transaction.execute("INSERT INTO forgettings (plan) VALUES (?1)", [text])?;
+                Ok(transaction.last_insert_rowid())
+            })
+        })
+        .await
+    }
+
+    async fn carry_out(&self, plan: &Plan) -> Result<(), CallError> {
+        let blank: Blank = Arc::new(|_, payload: &mut Value| blank::payload(payload));
+        let (touched, whole) = (plan.touched.clone(), plan.whole.clone());
+        self.journal().forget(touched, &plan.spelt, whole, &blank).await.map_err(failed)?;
+        self.text_log().rewrite(line_of(plan), false).await.map_err(failed)?;
+        self.forget_passages(plan).await?;
+        let (memory, plan) = (self.parts(), plan.clone());
+        tokio::task::spawn_blocking(move || memory.forget(&plan)).await.map_err(failed)?
+    }
+
+    /// Takes out the passages of events that lost all words, and puts those of events that lost some in as they are now.
+    async fn forget_passages(&self, plan: &Plan) -> Result<(), CallError> {
+        let (index, words) = (self.index().clone(), plan.words());
+        let touched: HashSet<String> = origins(&plan.touched).into_iter().collect();
+        let whole = origins(&plan.whole);
+        // Also those whose events lost their words before a death.
+        let again = blocking(move || {
+            let mut again: Vec<String> = Vec::new();
+            for kind in [PassageKind::Said, PassageKind::Answered] {
+                index.forget(kind, &whole)?;
+            }
+            for (kind, origin) in index.holding(&|text| words.are_in(text))? {
+                match kind {
+                    PassageKind::Said | PassageKind::Answered => {
+                        index.remove(kind, std::slice::from_ref(&origin))?;
+                        again.push(origin);
+                    }
+                    _ => drop(index.forget(kind, std::slice::from_ref(&origin))?),
+                }
+            }
+            again.retain(|origin| touched.contains(origin));
+            Ok::<_, DatabaseError>(again)
+        })
+        .await?;
+        let places: Vec<Seq> = again.iter().filter_map(|origin| origin.parse().ok()).collect();
+        let events = self.journal().events_at(places).await.map_err(failed)?;
+        let zone = zone(self.settings());
+        let passages: Vec<Passage> = events.iter().filter_map(Said::read).map(|said| passage(&said, &zone)).collect();
+        let index = self.index().clone();
+        blocking(move || index.put(&passages).and_then(|()| index.settle())).await
+    }
+
+    /// The plan goes, and the files are rewritten.
+    async fn end(&self, row: i64) -> Result<(), CallError> {
+        let database = self.database().clone();
+        blocking(move || {
+            database.write("forgetting what was forgotten", |transaction| {
+                transaction.execute("UPDATE forgettings SET plan = '' WHERE id = ?1", [row])
+            })?;
+            shred(&database)
+        })
+        .await?;
+        self.journal().shred().await.map_err(failed)?;
+        let database = self.database().clone();
+        blocking(move || {
+            database.write("noting that it is forgotten", |transaction| {
+                transaction.execute("DELETE FROM forgettings WHERE id = ?1", [row])
+            })
+        })
+        .await
+        .map(drop)
+    }
+
+    fn parts(&self) -> Rest {
+        Rest {
+            graph: self.graph().clone(),
+            curated: self.curated().clone(),
+            context: self.context().clone(),
+            audiences: self.audiences().clone(),
+        }
+    }
+
+    async fn preview(&self, plan: &Plan) -> Result<MemoryForgotten, CallError> {
+        let log_lines = self.text_log().rewrite(line_of(plan), true).await.map_err(failed)?;
+        let places: Vec<Seq> = plan.whole.iter().chain(&plan.touched).copied().collect();
+        let first = places.iter().copied().take(SAMPLES * 20).collect();
+        let events = self.journal().events_at(first).await.map_err(failed)?;
+        let said = events.iter().filter_map(Said::read).take(SAMPLES);
+        let samples: Vec<MemorySample> =
+            said.map(|said| sample("event", format!("said/{}", said.seq), &said.text)).collect();
+        let mut forgotten =
+            MemoryForgotten { dry_run: true, events: places.len(), log_lines, samples, ..MemoryForgotten::default() };
+        let (index, rest, of) = (self.index().clone(), self.parts(), plan.clone());
+        let left = self.left(plan).await?;
+        tokio::task::spawn_blocking(move || {
+            forgotten.passages = passages(&index, &origins(&places)).map_err(failed)?.len();
+            forgotten.left = left;
+            rest.preview(&of, forgotten)
+        })
+        .await
+        .map_err(failed)?
+    }
+}
+
+/// The parts that block.
+struct Rest {
+    graph: crate::graph::Graph,
+    curated: crate::curated::Curated,
+    context: crate::context::RelevanceContext,
+    audiences: crate::Audiences,
+}
+
+impl Rest {
+    fn forget(&self, plan: &Plan) -> Result<(), CallError> {
+        let words = plan.words();
+        let is_to_go = |text: &str| words.are_in(text);
+        let documents = self.context.documents();
+        let decided = documents.decide(&|document| fate(document, plan, &words), &is_to_go, false).map_err(failed)?;
+        self.context.change(&|entry| strike(entry, plan, &words), &is_to_go, false).map_err(failed)?;
+        let of_journal = plan.whole.iter().chain(&plan.touched).map(|seq| format!("journal:{seq}"));
+        let of_documents = decided.iter().chain(&plan.documents).map(|id| format!("document:{id}"));
+        let origins: Vec<String> = of_journal.chain(of_documents).collect();
+        self.graph.forget_origins(&origins)?;
+        let at_ms = i64::try_from(now()).unwrap_or(i64::MAX);
+        for entity in &plan.entities {
+            self.graph.forget_entity(*entity, at_ms)?;
+        }
+        let is_account = |text: &str| plan.account.as_deref() == Some(text);
+        self.graph.forget_words(&|text| is_to_go(text) || is_account(text), at_ms)?;
+        if let Some(account) = &plan.account {
+            self.audiences.forget(account).map_err(failed)?;
+        }
+        self.curated.forget(is_to_go).map_err(failed)?;
+        self.curated.rewrite(|text| words.strike(text)).map_err(failed)
+    }
+
+    fn preview(&self, plan: &Plan, mut forgotten: MemoryForgotten) -> Result<MemoryForgotten, CallError> {
+        let words = plan.words();
+        let is_to_go = |text: &str| words.are_in(text);
+        let documents = self.context.documents();
+        let decided = documents.decide(&|document| fate(document, plan, &words), &is_to_go, true).map_err(failed)?;
+        forgotten.documents = decided.len();
+        for id in decided.iter().take(SAMPLES) {
+            let texts = documents.read(id).map(|document| document.texts()).unwrap_or_default();
+            forgotten.samples.push(sample("document", id.clone(), &texts.join(" ")));
+        }
+        let change = |entry: &mut Entry| strike(entry, plan, &words);
+        forgotten.contexts = self.context.change(&change, &is_to_go, true).map_err(failed)?;
+        let held = self.graph.holding(&is_to_go)?;
+        forgotten.names = held.names.len();
+        forgotten.sentences = held.sentences.len() + held.literals.len();
+        let names = held.names.iter().map(|(entity, name)| sample("name", entity.to_string(), name));
+        let sentences = held.sentences.iter().map(|(origin, text)| sample("sentence", origin.clone(), text));
+        forgotten.samples.extend(names.take(SAMPLES).chain(sentences.take(SAMPLES)));
+        let lines = self.curated.lines(&Viewer::Everything).map_err(failed)?;
+        let lines: Vec<&String> = lines.iter().filter(|line| is_to_go(line)).collect();
+        forgotten.curated = lines.len();
+        forgotten.samples.extend(lines.iter().take(SAMPLES).map(|line| sample("curated", String::new(), line)));
+        Ok(forgotten)
+    }
+}
+
+/// Takes the words out of a message that stands in a window or a document; false: it stays as it is.
+fn strike(entry: &mut Entry, plan: &Plan, words: &Words) -> bool {
+    if plan.entries.contains(&entry.id) {
+        let blanked = blank::blanked(entry.message.clone());
+        let changed = blanked != entry.message;
+        entry.message = blanked;
+        return changed;
+    }
+    let Ok(mut message) = serde_json::to_value(&entry.message) else { return false };
+    if !words.strike_in(&mut message) {
+        return false;
+    }
+    let struck = serde_json::from_value(message).ok();
+    entry.message = struck.unwrap_or_else(|| blank::blanked(entry.message.clone()));
+    true
+}
+
+fn fate(mut document: Document, plan: &Plan, words: &Words) -> Fate {
+    if plan.takes(&document) {
+        return Fate::Goes;
+    }
+    let mut changed = document.events.iter_mut().fold(false, |any, entry| strike(entry, plan, words) | any);
+    for text in document.title.iter_mut().chain([&mut document.text]) {
+        if let Some(struck) = words.strike(text) {
+            *text = struck;
+            changed = true;
+        }
+    }
+    if changed { Fate::Becomes(Box::new(document)) } else { Fate::Stays }
+}
+
+/// What becomes of a line of the text log.
+fn line_of(plan: &Plan) -> crate::textlog::Rewriting {
+    let (words, whole) = (plan.words(), plan.whole.iter().copied().collect::<HashSet<Seq>>());
+    Box::new(move |line| {
+        let Ok(mut read) = serde_json::from_str::<Value>(line) else {
+            return (!words.are_in(line)).then(|| line.to_owned());
+        };
+        if read["seq"].as_i64().is_some_and(|seq| whole.contains(&seq)) {
+            return None;
+        }
+        if words.strike_in(&mut read) { Some(read.to_string()) } else { Some(line.to_owned()) }
+    })
+}
+
+/// Rewrites the file without its free pages, and empties its write-ahead log.
+fn shred(database: &Database) -> Result<(), DatabaseError> {
+    let connection = database.writer()?;
+    let run = || {
+        connection.execute_batch("VACUUM")?;
+        let busy: bool = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+        if busy {
+            let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY);
+            return Err(rusqlite::Error::SqliteFailure(code, Some("the write-ahead log is being read".to_owned())));
+        }
+        Ok(())
+    };
+    run().map_err(|error| database.error("rewriting the memory's file", error))
+}
+
+fn origins(places: &[Seq]) -> Vec<String> {
+    places.iter().map(Seq::to_string).collect()
+}
+
+fn passages(index: &Index, origins: &[String]) -> Result<Vec<Passage>, DatabaseError> {
+    let mut ids = index.ids(PassageKind::Said, origins)?;
+    ids.extend(index.ids(PassageKind::Answered, origins)?);
+    Ok(index.passages(&ids)?.into_iter().map(|(_, passage)| passage).collect())
+}
+
+fn sample(kind: &str, id: String, text: &str) -> MemorySample {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    MemorySample { kind: kind.to_owned(), id, text: line.chars().take(SAMPLE).collect() }
+}
+
+async fn blocking<T: Send + 'static, E: std::fmt::Display + Send + 'static>(
+    work: impl FnOnce() -> Result<T, E> + Send + 'static,
+) -> Result<T, CallError> {
+    tokio::task::spawn_blocking(work).await.map_err(failed)?.map_err(failed)
+}
+
+fn failed(error: impl std::fmt::Display) -> CallError {
+    CallError::Other(error.to_string())
+}

@@ -1,0 +1,165 @@
+//! A home in which things were said, written down and learnt.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use homeagent_journal::{EventKind, Journal, NewEvent, Seq};
+use homeagent_memory::curated::Curated;
+use homeagent_memory::documents::Document;
+use homeagent_memory::graph::{Claim, EntityKind, Node, Source};
+use homeagent_memory::{Memory, Parts};
+use homeagent_settings::{Bindings, Database, Secrets, Settings};
+use homeagent_types::memory::{MemoryForget, MemoryForgotten, MemoryWhat};
+use homeagent_types::model::Message;
+use homeagent_types::{Audience, Principal, Role};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::sync::watch;
+
+pub(crate) const ME: &str = "cli:me";
+
+pub(crate) struct World {
+    pub(crate) folder: PathBuf,
+    pub(crate) journal: Journal,
+    pub(crate) memory: Arc<Memory>,
+    pub(crate) kept: Option<TempDir>,
+}
+
+impl World {
+    pub(crate) async fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut world = Self::open(folder.path()).await;
+        world.kept = Some(folder);
+        world
+    }
+
+    pub(crate) async fn open(folder: &Path) -> Self {
+        let database = Database::open(folder.join("homeagent.db")).expect("it opens");
+        let secrets = Secrets::open(&database, folder).expect("they open");
+        let settings = Settings::open(&database, &secrets).expect("they open");
+        settings.set_text("core.memory.text_log", "true").expect("it is set");
+        let bindings = Bindings::open(&database).expect("they open");
+        let journal = Journal::open(&database).expect("it opens");
+        let (_, embedder) = watch::channel(None);
+        let home = folder.to_owned();
+        let memory = Memory::open(Parts { home, journal: journal.clone(), settings, bindings, embedder });
+        let memory = memory.expect("it opens");
+        memory.caught_up().await;
+        Self { folder: folder.to_owned(), journal, memory, kept: None }
+    }
+
+    async fn append(&self, kind: EventKind, payload: Value) -> Seq {
+        let event = NewEvent {
+            session: self.journal.current_session(ME).await.expect("a session"),
+            run: None,
+            conversation: ME.to_owned(),
+            kind,
+            audience: format!("person:{ME}"),
+            payload,
+        };
+        self.journal.append(event).await.expect("appended")
+    }
+
+    /// A person says something; its place.
+    pub(crate) async fn say(&self, text: &str) -> Seq {
+        let who = Principal {
+            namespace: "cli".into(),
+            user: "me".into(),
+            role: Role::Owner,
+            display_name: Some("Mei".into()),
+            attested: true,
+        };
+        let payload = json!({ "message": Message::user(text), "speaker": who, "kind": "message" });
+        let seq = self.append(EventKind::UserMessageAdded, payload).await;
+        self.memory.caught_up().await;
+        seq
+    }
+
+    /// The system prompt of a later turn tells of it.
+    pub(crate) async fn prompt(&self, text: &str) -> Seq {
+        self.append(EventKind::SystemPromptSnapshotted, json!({ "prompt": format!("Earlier: {text}") })).await
+    }
+
+    pub(crate) fn note(&self, title: &str, text: &str) -> String {
+        let audience = Audience::Person(ME.to_owned());
+        let note = Document::note(Some(title.to_owned()), text.to_owned(), ME.to_owned(), &audience, now());
+        self.memory.context().documents().put(&note, None).expect("written");
+        note.id
+    }
+
+    /// The graph learns where somebody lives.
+    pub(crate) fn learn(&self, who: &str, place: &str, seq: Seq) {
+        let sentence = format!("{who} lives in {place}");
+        let node = |name: &str, kind| Node::Named(name.to_owned(), kind);
+        let (who, place) = (node(who, EntityKind::Person), node(place, EntityKind::Place));
+        let claim = Claim { sentence: Some(sentence), ..Claim::new(who, "lives in", place) };
+        let source = Source {
+            audience: Audience::Person(ME.to_owned()),
+            speaker: None,
+            origin: format!("journal:{seq}"),
+            at_ms: now(),
+            undoable: false,
+        };
+        self.memory.graph().commit(&source, &[claim]).expect("learnt");
+    }
+
+    pub(crate) fn keep(&self, line: &str) {
+        Curated::open(&self.folder).add(&Audience::Person(ME.to_owned()), line).expect("kept");
+    }
+
+    /// The window of the conversation is saved.
+    pub(crate) async fn save_window(&self) {
+        let session = self.journal.current_session(ME).await.expect("a session");
+        let window = self.memory.context().load(ME, &session).await.expect("loaded");
+        self.memory.context().save(ME, &session, &window);
+        self.memory.context().flush().await;
+    }
+
+    pub(crate) async fn forget(&self, what: MemoryWhat, dry_run: bool) -> MemoryForgotten {
+        self.memory.forget(MemoryForget { what, dry_run }).await.expect("forgotten")
+    }
+
+    /// The files in which a text stands, in capitals or not.
+    pub(crate) fn holding(&self, text: &str) -> Vec<String> {
+        let wanted = text.to_lowercase().into_bytes();
+        let mut folders = vec![self.folder.clone()];
+        let mut found = Vec::new();
+        while let Some(folder) = folders.pop() {
+            for file in std::fs::read_dir(folder).expect("read").map(|file| file.expect("read").path()) {
+                if file.is_dir() {
+                    folders.push(file);
+                    continue;
+                }
+                let bytes = std::fs::read(&file).expect("read").to_ascii_lowercase();
+                if bytes.windows(wanted.len()).any(|window| window == wanted) {
+                    found.push(file.strip_prefix(&self.folder).expect("in it").display().to_string());
+                }
+            }
+        }
+        found.sort();
+        found
+    }
+
+    /// The index is thrown away and made anew from the journal.
+    pub(crate) async fn rebuilt(mut self) -> Self {
+        self.memory.close().await;
+        let kept = self.kept.take();
+        let folder = self.folder.clone();
+        drop(self);
+        let memory = Database::open(folder.join("memory.db")).expect("it opens");
+        memory
+            .write("beginning anew", |transaction| {
+                transaction.execute("DELETE FROM followers", [])?;
+                transaction.execute("DELETE FROM distill_cursors", [])
+            })
+            .expect("written");
+        drop(memory);
+        let mut world = Self::open(&folder).await;
+        world.kept = kept;
+        world
+    }
+}
+
+pub(crate) fn now() -> i64 {
+    i64::try_from(homeagent_types::now()).expect("in time")
+}
