@@ -69,6 +69,8 @@ impl Adviser for Agent {
 
 /// Asks until there is an answer, however often somebody comes between.
 async fn ask(core: &Core, run: &Started, prompt: &Prompt) -> Result<Advised, CallError> {
+    // What was cut off was asked nonetheless.
+    let mut lost: u64 = 0;
     for _ in 0..MOST_TRIES {
         core.quiet().await?;
         // What was asked is the memory's matter, and is not written down a second time.
@@ -87,12 +89,12 @@ async fn ask(core: &Core, run: &Started, prompt: &Prompt) -> Result<Advised, Cal
                 let taken =
                     answer.usage.map(|usage| usage.input.saturating_add(usage.output)).filter(|taken| *taken > 0);
                 let tokens = taken.unwrap_or_else(|| tokens::of_prompt(prompt) + tokens::of_text(&answer.text));
-                return Ok(Advised { text: answer.text, tokens });
+                return Ok(Advised { text: answer.text, tokens: tokens.saturating_add(lost) });
             }
             Attempt::Failed(failure) => return Err(CallError::Other(failure.sentence)),
             Attempt::TooSlow => return Err(CallError::Timeout),
             Attempt::Stopped => return Err(CallError::NotLive),
-            Attempt::CutOff => {}
+            Attempt::CutOff => lost = lost.saturating_add(tokens::of_prompt(prompt)),
         }
     }
     Err(CallError::Busy)

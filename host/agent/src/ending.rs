@@ -57,6 +57,7 @@ impl Turn {
         broken |= !self.finish(status).await;
         // A window that the journal may not agree with is rebuilt from it.
         if !broken {
+            self.take_returned();
             let mut context = std::mem::take(&mut self.context);
             context.window.close();
             context.window.hide_media(self.limits.media_turns.saturating_sub(1));

@@ -14,13 +14,19 @@ impl Turn {
     /// Between two rounds: takes into the window what came back from documents, and prunes what has grown far above the
     /// limits.
     pub(crate) async fn tend_window(&mut self) {
+        self.take_returned();
         let context = self.core.context.clone();
-        let returned = context.take_back(&self.result.run);
+        context.prune_overgrown(&mut self.context.window, &self.result.run, self.limits.window).await;
+        self.look_whose();
+    }
+
+    /// Takes into the window what came back from documents. Also at the end of a turn, whose last round may have brought some:
+    /// they are consumed, and nobody else finds them.
+    pub(crate) fn take_returned(&mut self) {
+        let returned = self.core.context.take_back(&self.result.run);
         if !returned.is_empty() {
             self.context.window.put_back(returned);
         }
-        context.prune_overgrown(&mut self.context.window, &self.result.run, self.limits.window).await;
-        self.look_whose();
     }
 
     /// Leaves half of the window, for a model to which it was too long. False: there is nothing to leave out.

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use homeagent_journal::{EventKind, INPUT_ID, JournalError};
 use homeagent_media::Hold;
 use homeagent_memory::context::FOREIGN;
+use homeagent_memory::said::REPEATS;
 use homeagent_settings::SettingsError;
 use homeagent_types::model::Message;
 use homeagent_types::ports::ModelsFailure;
@@ -308,6 +309,10 @@ impl Turn {
         let foreign = about[FOREIGN] == true || self.control.told_foreign();
         if foreign {
             about[FOREIGN] = json!(true);
+        }
+        // Recalled later, what it repeats is still others'. As a mark of its own: else no window would ever lose the other.
+        if matches!(message, Message::Assistant { .. }) && self.control.is_foreign() {
+            about[REPEATS] = json!(true);
         }
         let entry = self.record.message(message, about);
         if entry.time.is_some() {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use homeagent_language::embed::int8::{Quantised, quantise_direction};
-use homeagent_language::embed::{CurrentEmbedder, Embedder, Purpose};
+use homeagent_language::embed::{CurrentEmbedder, Embedder, Purpose, embed_each};
 use homeagent_settings::DatabaseError;
 
 use crate::Error;
@@ -102,48 +102,24 @@ async fn load(store: &Arc<Store>, model: &str, width: usize) -> Result<(), Strin
     .await
 }
 
-/// A batch's vectors. Where it fails as a whole, each by itself: one text must not keep all others from theirs.
+/// A batch's vectors; what the model refuses is not asked for again.
 async fn embed(
     embedder: &dyn Embedder,
     batch: &[(i64, String)],
     refused: &mut HashSet<i64>,
 ) -> Result<Vec<(i64, Quantised)>, String> {
     let texts: Vec<String> = batch.iter().map(|(_, text)| text.clone()).collect();
-    match ask(embedder, texts).await {
-        Ok(vectors) => Ok(batch.iter().map(|(id, _)| *id).zip(vectors).collect()),
-        Err(why) if batch.len() == 1 => Err(why),
-        Err(_) => {
-            let (mut vectors, mut failed) = (Vec::new(), Vec::new());
-            for (id, text) in batch {
-                match ask(embedder, vec![text.clone()]).await {
-                    Ok(mut one) => vectors.extend(one.pop().map(|vector| (*id, vector))),
-                    Err(why) => failed.push((*id, why)),
-                }
-            }
-            match (vectors.is_empty(), failed.pop()) {
-                // It is not the texts.
-                (true, Some((_, why))) => Err(why),
-                (_, last) => {
-                    refused.extend(failed.into_iter().chain(last).map(|(id, _)| id));
-                    Ok(vectors)
-                }
+    let made = embed_each(embedder, Purpose::Passage, texts).await.map_err(|error| error.to_string())?;
+    let mut vectors = Vec::with_capacity(made.len());
+    for ((id, _), made) in batch.iter().zip(made) {
+        match made {
+            Ok(vector) => vectors.push((*id, quantise_direction(&vector))),
+            Err(_) => {
+                refused.insert(*id);
             }
         }
     }
-}
-
-async fn ask(embedder: &dyn Embedder, texts: Vec<String>) -> Result<Vec<Quantised>, String> {
-    let (wanted, width) = (texts.len(), embedder.identity().dimensions);
-    if wanted == 0 {
-        return Ok(Vec::new());
-    }
-    let vectors = embedder.embed(Purpose::Passage, texts).await.map_err(|error| error.to_string())?;
-    if vectors.len() != wanted || vectors.iter().any(|vector| vector.len() != width) {
-        return Err(format!(
-            "the model gave other vectors than the {wanted} of {width} dimensions that it was asked for"
-        ));
-    }
-    Ok(vectors.iter().map(|vector| quantise_direction(vector)).collect())
+    Ok(vectors)
 }
 
 fn keep(store: &Store, model: &str, vectors: &[(i64, Quantised)]) -> Result<(), DatabaseError> {

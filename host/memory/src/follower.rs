@@ -73,6 +73,8 @@ struct Stretch {
     said: Vec<Said>,
     /// The events of runs whose inputs were given back: another run says them again.
     returned: Vec<String>,
+    /// What is said in them goes into the text log.
+    events: Vec<Event>,
     reached: Seq,
 }
 
@@ -138,14 +140,27 @@ impl Follower {
     /// Takes the next stretch in; false: there is none.
     async fn advance(&self) -> Result<bool, FollowError> {
         let after = self.state.borrow().reached;
-        let stretch = self.read(after).await?;
+        let mut stretch = self.read(after).await?;
         if stretch.reached == after {
             return Ok(false);
         }
-        let reached = stretch.reached;
+        let (reached, events) = (stretch.reached, std::mem::take(&mut stretch.events));
         let (database, index, audiences) = (self.database.clone(), self.index.clone(), self.audiences.clone());
         let zone = zone(&self.settings);
-        tokio::task::spawn_blocking(move || take_in(&database, &index, &audiences, &zone, &stretch)).await??;
+        let text_log = self.text_log.clone();
+        let work = move || {
+            take_in(&database, &index, &audiences, &zone, &stretch)?;
+            // Not before: a stretch that can't be taken in is read again. And on this thread, which a stop does not end.
+            for event in &events {
+                text_log.note(event);
+            }
+            Ok::<_, DatabaseError>(())
+        };
+        tokio::task::spawn_blocking(work).await??;
+        if reached < *self.journal.tip().borrow() {
+            // While it catches up it is faster than the disk.
+            self.text_log.flush().await;
+        }
         self.state.send_modify(|state| state.reached = reached);
         Ok(true)
     }
@@ -156,13 +171,13 @@ impl Follower {
         let tail = self.journal.events_after(after, filter).await?;
         let mut stretch = Stretch { reached: tail.reached, ..Stretch::default() };
         for event in &tail.events {
-            self.text_log.note(event);
             stretch.said.extend(Said::read(event));
             if let Some(run) = returned(event) {
                 let events = self.journal.run_events(run).await?;
                 stretch.returned.extend(events.iter().map(|event| event.seq.to_string()));
             }
         }
+        stretch.events = tail.events;
         Ok(stretch)
     }
 }

@@ -3,9 +3,9 @@
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 
 use homeagent_settings::{Database, DatabaseError, Settings};
-use homeagent_types::CallError;
 use homeagent_types::memory::Advice;
 use homeagent_types::ports::Adviser;
+use homeagent_types::{CallError, tokens};
 use jiff::Zoned;
 use rusqlite::{OptionalExtension as _, params};
 
@@ -38,7 +38,8 @@ impl OwnModel {
         *self.adviser.write().unwrap_or_else(PoisonError::into_inner) = Some(adviser);
     }
 
-    /// Asks; none when the day's budget is used up. The last question of a day may take more than is left.
+    /// Asks; none when the day's budget is used up. The last question of a day may take more than is left. What a question is
+    /// about counts before it is asked, and stays counted where no answer comes.
     ///
     /// # Errors
     ///
@@ -50,8 +51,11 @@ impl OwnModel {
             return Ok(None);
         }
         let adviser = self.adviser.read().unwrap_or_else(PoisonError::into_inner).as_ref().and_then(Weak::upgrade);
-        let advised = adviser.ok_or(CallError::NotLive)?.advise(advice).await?;
-        self.count(day, advised.tokens).await?;
+        let adviser = adviser.ok_or(CallError::NotLive)?;
+        let estimate = signed(tokens::of_text(&advice.rules).saturating_add(tokens::of_text(&advice.text)));
+        self.count(day.clone(), estimate).await?;
+        let advised = adviser.advise(advice).await?;
+        self.count(day, signed(advised.tokens).saturating_sub(estimate)).await?;
         Ok(Some(advised.text))
     }
 
@@ -65,8 +69,8 @@ impl OwnModel {
         .await
     }
 
-    async fn count(&self, day: String, tokens: u64) -> Result<(), CallError> {
-        let tokens = i64::try_from(tokens).unwrap_or(i64::MAX);
+    /// Adds to what a day's questions took, or takes from it what an estimate was too much.
+    async fn count(&self, day: String, tokens: i64) -> Result<(), CallError> {
         self.blocking(move |database| {
             database.write("counting what the memory's questions took", |transaction| {
                 transaction.execute("DELETE FROM own_tokens WHERE day < ?1", [&day])?;
@@ -87,6 +91,10 @@ impl OwnModel {
     }
 }
 
+fn signed(tokens: u64) -> i64 {
+    i64::try_from(tokens).unwrap_or(i64::MAX)
+}
+
 fn failed(error: impl std::fmt::Display) -> CallError {
     CallError::Other(error.to_string())
 }
@@ -105,6 +113,31 @@ mod tests {
     use super::*;
 
     struct Talker;
+
+    /// Somebody always comes between.
+    struct Interrupted;
+
+    #[async_trait]
+    impl Adviser for Interrupted {
+        async fn advise(&self, _: Advice) -> Result<Advised, CallError> {
+            Err(CallError::Busy)
+        }
+    }
+
+    #[tokio::test]
+    async fn a_question_that_is_cut_off_counts_too() {
+        let home = tempfile::tempdir().expect("a folder");
+        let database = Database::open(home.path().join("memory.db")).expect("a new database");
+        let secrets = Secrets::open(&database, home.path()).expect("new secrets");
+        let settings = Settings::open(&database, &secrets).expect("new settings");
+        settings.set("core.memory.own_tokens", 10).expect("it is set");
+        let model = OwnModel::open(&database, settings).expect("it opens");
+        let interrupted: Arc<dyn Adviser> = Arc::new(Interrupted);
+        model.set_adviser(Arc::downgrade(&interrupted));
+        let advice = || Advice { rules: String::new(), text: "the same people? ".repeat(20), most_tokens: 9 };
+        assert_eq!(model.ask(advice()).await, Err(CallError::Busy));
+        assert_eq!(model.ask(advice()).await, Ok(None));
+    }
 
     #[async_trait]
     impl Adviser for Talker {

@@ -17,6 +17,10 @@ pub const LEAD: &str = "lead";
 /// The field of a message's event that says what kind of input it was.
 pub const KIND: &str = "kind";
 
+/// The field of a message's event that says that the agent may have repeated others' words in it. Unlike the mark of others'
+/// own words, it makes no window others'.
+pub const REPEATS: &str = "repeats";
+
 /// Who said something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Speaker {
@@ -45,7 +49,7 @@ pub struct Said {
     pub audience: Audience,
     /// By whom.
     pub speaker: Speaker,
-    /// Whether others may have written it than whom it is said to come from.
+    /// Whether others may have written it than whom it is said to come from, or the agent may have repeated their words.
     pub foreign: bool,
     /// The speaker's own words.
     pub text: String,
@@ -84,7 +88,7 @@ impl Said {
             run: event.run.clone(),
             audience: Audience::parse(&event.audience),
             speaker,
-            foreign: payload[FOREIGN] == true,
+            foreign: payload[FOREIGN] == true || payload[REPEATS] == true,
             trace: trace(&message),
             text,
         })

@@ -22,7 +22,10 @@ impl Judge for OwnModel {
     async fn ask(&self, question: &Question) -> Result<Option<String>, JudgeError> {
         let Question { instructions, material, tokens } = question.clone();
         let advice = Advice { rules: instructions, text: material, most_tokens: tokens };
-        OwnModel::ask(self, advice).await.map_err(|error| JudgeError::Unavailable(error.to_string()))
+        OwnModel::ask(self, advice).await.map_err(|error| match error {
+            CallError::NotLive => JudgeError::NotLive,
+            error => JudgeError::Unavailable(error.to_string()),
+        })
     }
 }
 

@@ -87,6 +87,7 @@ async fn the_memory_is_asked_once_a_turn_for_whom_and_what_and_told_what_is_in_t
     );
     assert!(matches!(&said[0].speaker, Speaker::Person(who) if who.user == "me") && said[1].speaker == Speaker::Agent);
     assert!(asked[1].window.contains(&said[0].trace) && asked[0].window.len() == 1);
+    assert!(said[1].foreign, "what is answered in a group may repeat what others wrote there");
 }
 
 #[tokio::test]

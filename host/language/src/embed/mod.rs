@@ -2,6 +2,7 @@
 
 mod cache;
 mod choice;
+mod each;
 mod folder;
 mod hash;
 pub mod int8;
@@ -24,6 +25,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
 pub use choice::{Choice, SOURCE, WORDS, Wishes};
+pub use each::embed_each;
 pub use folder::{CARD, GRAPH, ModelFolder, Pooling, TOKENIZER_FILES, Usage};
 pub use manager::{Manager, State, Status};
 pub use open::{open_folder, open_in_rust, open_model};

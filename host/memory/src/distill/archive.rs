@@ -1,7 +1,7 @@
 //! The archive loop: new messages give facts and triples, documents that nobody reads any more give triples.
 
 use homeagent_journal::{EventFilter, EventKind};
-use homeagent_language::facts::personal_facts;
+use homeagent_language::facts::{Subject, personal_facts};
 use homeagent_language::parse::Parser;
 use homeagent_language::triples::{Fused, triples};
 use homeagent_types::now;
@@ -46,6 +46,11 @@ impl Distiller {
         let documents = self.read_documents(most.saturating_sub(done.read).min(20)).await?;
         done.read += documents.read;
         done.learnt += documents.learnt;
+        if !done.more {
+            // What was taken back or put right may leave sentences from which nothing is drawn any more.
+            let graph = self.graph.clone();
+            tokio::task::spawn_blocking(move || graph.clean()).await??;
+        }
         Ok(done)
     }
 
@@ -90,24 +95,21 @@ impl Distiller {
     }
 }
 
-/// What a message tells, if it is somebody's own words: not those of others that went through them, and nothing that only
-/// says again what the memory had shown.
+/// What a message tells, if it is somebody's own words: not those of others that went through them, and nothing of others
+/// that only says again what the memory had shown. Of themselves people know best: what they say again they confirm.
 fn told(said: &Said, graph: &Graph, parser: &dyn Parser) -> Option<(Source, Vec<Claim>)> {
     let Speaker::Person(speaker) = &said.speaker else { return None };
     if said.foreign {
         return None;
     }
     let text = beginning(&said.text);
-    let shown = |sentence: &str| {
-        said.run.as_deref().is_some_and(|run| graph.was_shown(run, sentence))
-            || graph.was_shown(&said.conversation, sentence)
-    };
+    let shown = |sentence: &str| said.run.as_deref().is_some_and(|run| graph.was_shown(run, sentence));
     let mut claims = Vec::new();
     let mut spoken = Vec::new();
     for fact in personal_facts(text) {
         let sentence = text.get(fact.span.clone()).unwrap_or_default();
         spoken.push(fact.span.clone());
-        if !shown(sentence) {
+        if fact.subject == Subject::Speaker || !shown(sentence) {
             claims.extend(of_fact(&fact, speaker, sentence));
         }
     }

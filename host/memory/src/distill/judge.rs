@@ -18,6 +18,9 @@ pub struct Question {
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum JudgeError {
+    /// Whoever asks models is not there yet, or no more.
+    #[error("nobody asks models at the moment")]
+    NotLive,
     /// No model can be asked.
     #[error("no model can be asked: {0}")]
     Unavailable(String),

@@ -1,7 +1,7 @@
 //! The merge loop: names that may be of one thing are shown to a model; what it takes for the same is joined, and can be
 //! parted again.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use homeagent_language::synonyms::{Candidate, Named, candidates};
 use homeagent_types::{Audience, Viewer, now};
@@ -74,11 +74,17 @@ impl Distiller {
             .map(|row| Named { id: row.entity, name: row.text.clone(), person: row.kind == EntityKind::Person })
             .collect();
         let mut pairs = Vec::new();
-        for candidate in candidates(&named, most.saturating_mul(50)) {
+        let mut by_entity: HashMap<i64, Vec<&NameRow>> = HashMap::new();
+        for row in &rows {
+            by_entity.entry(row.entity).or_default().push(row);
+        }
+        let judged = self.progress.judged_pairs(PAIR)?;
+        // What was judged long ago is still alike: none is cut off before those are left out.
+        for candidate in candidates(&named, usize::MAX) {
             if pairs.len() >= most {
                 break;
             }
-            if self.progress.was_judged(PAIR, candidate.a, candidate.b)? || !may_be_one(&rows, &candidate) {
+            if !may_be_one(&by_entity, &candidate) || judged.contains(&(candidate.a, candidate.b)) {
                 continue;
             }
             pairs.extend(self.pair(&candidate)?);
@@ -154,8 +160,8 @@ fn all_names(graph: &Graph) -> Result<Vec<NameRow>, GraphError> {
 }
 
 /// Places and such are one wherever they are spoken of; people, animals and things only among the same readers.
-fn may_be_one(rows: &[NameRow], candidate: &Candidate) -> bool {
-    let of = |id: i64| rows.iter().filter(move |row| row.entity == id);
+fn may_be_one(rows: &HashMap<i64, Vec<&NameRow>>, candidate: &Candidate) -> bool {
+    let of = |id: i64| rows.get(&id).into_iter().flatten();
     let shared = |kind: EntityKind| {
         matches!(kind, EntityKind::Place | EntityKind::Organisation | EntityKind::Time | EntityKind::Concept)
     };

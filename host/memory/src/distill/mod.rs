@@ -179,6 +179,15 @@ impl Distiller {
                     () = stop.cancelled() => return,
                     done = self.work(work) => done,
                 };
+                if let Err(DistillError::Judge(JudgeError::NotLive)) = &done {
+                    // At the start whoever asks models comes a moment later than this.
+                    tracing::debug!(work = ?work, "nobody asks models yet; it is tried again");
+                    tokio::select! {
+                        () = stop.cancelled() => return,
+                        () = tokio::time::sleep(LOOK) => {}
+                    }
+                    continue;
+                }
                 if let Err(error) = &done {
                     tracing::warn!(work = ?work, %error, "the memory could not be distilled; it is tried again");
                 }

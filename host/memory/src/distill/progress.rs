@@ -1,5 +1,7 @@
 //! How far each loop is, and what was judged already.
 
+use std::collections::HashSet;
+
 use homeagent_settings::{Database, DatabaseError};
 use rusqlite::{OptionalExtension as _, params};
 use serde::Serialize;
@@ -78,6 +80,15 @@ impl Progress {
         self.database.read("reading what was judged", |connection| {
             let sql = "SELECT 1 FROM distill_judged WHERE what = ?1 AND a = ?2 AND b = ?3";
             Ok(connection.query_row(sql, params![what, a, b], |_| Ok(())).optional()?.is_some())
+        })
+    }
+
+    /// All pairs that were judged.
+    pub(super) fn judged_pairs(&self, what: &str) -> Result<HashSet<(i64, i64)>, DatabaseError> {
+        self.database.read("reading what was judged", |connection| {
+            let mut statement = connection.prepare_cached("SELECT a, b FROM distill_judged WHERE what = ?1")?;
+            let pairs = statement.query_map([what], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            pairs.collect()
         })
     }
 

@@ -162,7 +162,8 @@ impl Asked {
             };
             let fits = document.kind == Kind::Talk && document.bytes() <= room;
             match &self.taker {
-                Some((run, conversation)) if fits => {
+                // What was said elsewhere stays there: its exchanges would stand here as if they had been said here.
+                Some((run, conversation)) if fits && document.conversation == *conversation => {
                     let consumed = Consumed { run: run.clone(), conversation: conversation.clone(), at_ms: now_ms() };
                     if !documents.consume(&mut document, consumed)? {
                         continue;

@@ -6,9 +6,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use homeagent_language::text;
 use homeagent_types::Viewer;
 
-use super::{Graph, GraphError, predicate};
+use super::{Graph, GraphError};
 
-/// Runs and conversations that are remembered; the one longest ago goes.
+/// Runs that are remembered; the one longest ago goes.
 const RUNS: usize = 256;
 
 /// Relations and texts that are remembered for each.
@@ -31,7 +31,6 @@ struct Runs {
 struct Run {
     relations: HashSet<i64>,
     texts: HashSet<String>,
-    triples: HashSet<(String, String, String)>,
 }
 
 impl Runs {
@@ -62,7 +61,7 @@ impl Shown {
 }
 
 impl Graph {
-    /// Notes that relations were shown in a run or a conversation, by a tool or in the prompt: [`Graph::recall`] leaves them
+    /// Notes that relations were shown in a run, by a tool or in the prompt: [`Graph::recall`] leaves them
     /// out there from then on, and [`Graph::was_shown`] knows them and the sentences behind them.
     ///
     /// # Errors
@@ -84,14 +83,13 @@ impl Graph {
         let run = runs.of(run);
         for relation in marked.into_iter().take(EACH.saturating_sub(run.relations.len())) {
             run.relations.extend(relation.ids());
-            run.triples.insert((text::fold(&relation.subject.1), relation.predicate, text::fold(&relation.object)));
             run.texts.insert(plain(&relation.text));
         }
         run.note(texts.iter().map(String::as_str));
         Ok(())
     }
 
-    /// Notes texts that were shown in a run or a conversation, such as passages that were recalled.
+    /// Notes texts that were shown in a run, such as passages that were recalled.
     pub fn note_shown<'a>(&self, run: &str, texts: impl IntoIterator<Item = &'a str>) {
         self.shared.shown.lock().of(run).note(texts);
     }
@@ -101,14 +99,6 @@ impl Graph {
     pub fn was_shown(&self, run: &str, text: &str) -> bool {
         let plain = plain(text);
         self.shared.shown.lock().by_name.get(run).is_some_and(|run| run.texts.contains(&plain))
-    }
-
-    /// Whether a relation, by the names of its ends, was shown in a run.
-    #[must_use]
-    pub fn was_shown_relation(&self, run: &str, subject: &str, predicate: &str, object: &str) -> bool {
-        let Some(key) = predicate::key(predicate) else { return false };
-        let triple = (text::fold(subject), key, text::fold(object));
-        self.shared.shown.lock().by_name.get(run).is_some_and(|run| run.triples.contains(&triple))
     }
 }
 

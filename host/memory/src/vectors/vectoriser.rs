@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use homeagent_language::embed::{CurrentEmbedder, EmbedError, Embedder, ModelIdentity, Purpose};
+use homeagent_language::embed::{CurrentEmbedder, EmbedError, Embedder, ModelIdentity, Purpose, embed_each};
 use homeagent_settings::DatabaseError;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinError;
@@ -46,7 +46,9 @@ pub struct Progress {
     pub model: Option<String>,
     /// How many texts got a vector since it began.
     pub embedded: u64,
-    /// Whether everything has a vector.
+    /// How many texts the model refused since it began; they are found by their words alone.
+    pub refused: u64,
+    /// Whether everything has a vector but for what was refused.
     pub complete: bool,
     /// What went wrong last, if it did not go well since.
     pub error: Option<String>,
@@ -146,9 +148,9 @@ impl Vectoriser {
             let Some(reached) = reached else { return Ok(()) };
             let (ids, texts): (Vec<i64>, Vec<String>) = lacking.into_iter().unzip();
             if !ids.is_empty() {
-                let made = embedder.embed(Purpose::Passage, texts).await?;
-                let count = made.len() as u64;
-                let kept: Vec<(i64, Vec<f32>)> = ids.into_iter().zip(made).collect();
+                let made = embed_each(embedder.as_ref(), Purpose::Passage, texts).await?;
+                let kept = self.made(ids.into_iter().zip(made));
+                let count = kept.len() as u64;
                 let (source, vectors, model) =
                     (Arc::clone(&self.source), self.vectors.clone(), embedder.identity().clone());
                 tokio::task::spawn_blocking(move || keep(source.as_ref(), &vectors, &kept, &model, after)).await??;
@@ -157,6 +159,23 @@ impl Vectoriser {
             *last = reached;
         }
         Ok(())
+    }
+
+    /// What there is of a batch. That others were refused is said once for a model.
+    fn made(&self, batch: impl Iterator<Item = (i64, Result<Vec<f32>, EmbedError>)>) -> Vec<(i64, Vec<f32>)> {
+        let mut kept = Vec::new();
+        for (id, made) in batch {
+            match made {
+                Ok(vector) => kept.push((id, vector)),
+                Err(error) => {
+                    if self.progress.borrow().refused == 0 {
+                        tracing::warn!(kind = ?self.source.kind(), id, %error, "a text is refused by the model and left out");
+                    }
+                    self.progress.send_modify(|progress| progress.refused += 1);
+                }
+            }
+        }
+        kept
     }
 }
 

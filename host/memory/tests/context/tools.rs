@@ -117,6 +117,24 @@ async fn what_was_told_in_private_is_found_there_alone() {
 }
 
 #[tokio::test]
+async fn what_was_said_elsewhere_is_shown_and_stays_where_it_is() {
+    let home = Home::new().await;
+    long_talk(&home).await;
+    let documents = home.context.documents();
+    let id = documents.find("plumber", None, &Viewer::Everything, 1).expect("found")[0].listed.id.clone();
+    // Another conversation before the same people.
+    let elsewhere = Cause {
+        audience: Conversation::parse(ME).expect("a conversation").audience(),
+        ..cause(Some("run"), "qq:group/7")
+    };
+    let asked = json!({ "query": "plumber", "limit": 1 });
+    let output = tools(&home).call("doc_query", asked, &elsewhere).await.expect("it is found");
+    assert!(value(&output)["documents"][0]["text"].as_str().expect("a text").contains("plumber comes on Tuesday"));
+    assert!(home.context.take_back("run").is_empty());
+    assert_eq!(documents.read(&id).expect("it stays").consumed, None);
+}
+
+#[tokio::test]
 async fn notes_are_kept_and_shown_and_stay() {
     let home = Home::new().await;
     let tools = tools(&home);

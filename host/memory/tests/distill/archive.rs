@@ -76,15 +76,20 @@ async fn reading_twice_after_a_kill_changes_nothing_and_nothing_is_lost() {
 }
 
 #[tokio::test]
-async fn others_words_and_what_the_memory_had_shown_teach_nothing() {
+async fn others_words_and_what_the_memory_had_shown_of_others_teach_nothing() {
     let world = World::new();
     let private = Conversation::person("qq", "1");
     let run = world.journal.start_run(&private.to_string(), "qq:1", &[]).await.expect("a run").run;
-    world.graph.note_shown(&run, ["我喜欢下棋。"]);
+    world.graph.note_shown(&run, ["我喜欢下棋。", "我妈妈喜欢钢琴。"]);
     world.say_in("我住在火星", &private, Some(&run), true).await;
-    world.say_in("我喜欢下棋", &private, Some(&run), false).await;
+    world.say_in("我妈妈喜欢钢琴", &private, Some(&run), false).await;
     world.distiller.archive_once().await.expect("distilled");
     assert!(world.known(&Viewer::Everything).is_empty());
+    // What somebody says of themselves they say in earnest, whatever was shown.
+    world.say_in("我喜欢下棋", &private, Some(&run), false).await;
+    world.distiller.archive_once().await.expect("distilled");
+    let known = world.known(&Viewer::Everything).join("\n");
+    assert!(known.contains("下棋"), "{known}");
 }
 
 #[tokio::test]

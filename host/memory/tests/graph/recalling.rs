@@ -54,7 +54,6 @@ fn what_was_shown_in_a_run_is_not_shown_there_again_nor_new() {
         world.graph.was_shown("run", "ＭＥＬＡＮＩＥ lives in Paris!")
             && !world.graph.was_shown("other", "Melanie lives in Paris")
     );
-    assert!(world.graph.was_shown_relation("run", "melanie", "住在", "paris"));
     let other = Question { unless_shown_in: Some("other"), ..question };
     assert_eq!(world.graph.recall(&other).expect("recalled"), found);
 }

@@ -43,7 +43,7 @@ async fn a_text_is_in_no_byte_of_the_home_folder_and_does_not_come_back() {
     let world = world.rebuilt().await;
     assert_eq!(world.holding("brzezinski"), Vec::<String>::new());
     assert!(!world.holding("kettle").is_empty(), "the rest is there");
-    let found = world.memory.find("dentist", Viewer::Everything, 5, Vec::new(), None).await.expect("looked");
+    let found = world.memory.find("dentist", Viewer::Everything, 5, Vec::new(), None, None).await.expect("looked");
     assert_eq!(found[0].passage.text, "my dentist is called [forgotten] and hurts");
     assert_eq!(Curated::open(&world.folder).lines(&Viewer::Everything).expect("read"), ["likes tea"]);
     assert!(world.memory.graph().named("Brzezinski", &Viewer::Everything).expect("read").is_empty());
@@ -66,9 +66,9 @@ async fn what_was_said_in_a_stretch_of_time_goes_with_where_it_was_repeated() {
     world.say("good evening to all of you").await;
     let world = world.rebuilt().await;
     assert_eq!(world.holding("seven-seven-nine"), Vec::<String>::new());
-    let found = world.memory.find("forgotten", Viewer::Everything, 5, Vec::new(), None).await.expect("looked");
+    let found = world.memory.find("forgotten", Viewer::Everything, 5, Vec::new(), None, None).await.expect("looked");
     assert!(found.iter().all(|hit| hit.passage.origin != first.to_string()), "{found:?}");
-    let said = world.memory.find("good evening", Viewer::Everything, 5, Vec::new(), None).await.expect("looked");
+    let said = world.memory.find("good evening", Viewer::Everything, 5, Vec::new(), None, None).await.expect("looked");
     assert_eq!(said.len(), 1, "what is said later is there");
 }
 
