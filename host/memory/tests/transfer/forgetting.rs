@@ -124,7 +124,7 @@ async fn what_a_death_cut_is_done_at_the_next_start() {
     let kept = world.kept.take();
     let folder = world.folder.clone();
     drop(world);
-    // As the daemon leaves it when it dies after it has noted the plan: the journal is done in part.
+    // As the daemon leaves it when it dies right after it has noted the plan.
     let plan = serde_json::json!({
         "texts": ["Brzezinski"], "spelt": ["Brzezinski", "BRZEZINSKI"], "touched": [1, 2, 4], "whole": [], "entries": [],
         "documents": [], "notes": null, "entities": [], "account": null,

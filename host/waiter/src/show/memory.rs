@@ -68,7 +68,6 @@ pub(crate) fn forgotten(answer: &str) -> Result<String, Failure> {
     }
     if !forgotten.samples.is_empty() {
         text.push_str(&table.or(""));
-        text.push('\n');
     }
     if !forgotten.left.is_empty() {
         let files: Vec<String> = forgotten.left.iter().map(|file| plain_line(file).to_string()).collect();
