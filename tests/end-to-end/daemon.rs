@@ -111,7 +111,8 @@ impl Home {
     /// All that the log files hold.
     pub(crate) fn log(&self) -> String {
         let files = std::fs::read_dir(self.path().join("logs")).expect("there are logs");
-        files.map(|file| std::fs::read_to_string(file.expect("an entry").path()).expect("it is text")).collect()
+        let files = files.map(|file| file.expect("an entry").path()).filter(|path| path.is_file());
+        files.map(|file| std::fs::read_to_string(file).expect("it is text")).collect()
     }
 
     pub(crate) async fn start(self: &Arc<Self>) -> Daemon {

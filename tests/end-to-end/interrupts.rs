@@ -58,6 +58,8 @@ async fn stop_ends_the_turn_down_to_the_vendors_socket() {
 #[tokio::test]
 async fn the_model_is_not_asked_for_commands() {
     let (daemon, vendor) = with_vendor().await;
+    // What the memory brings back goes over sessions.
+    daemon.waiter(&["settings", "set", "core.memory.recall", "false"]).await.ok();
     vendor.script([Reply::text("My name is Homer."), Reply::text("Who are you?")]);
     daemon.reply("your name is Homer").await;
     for command in ["/help", "/status", "/model"] {

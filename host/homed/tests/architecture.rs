@@ -48,7 +48,7 @@ fn height(package: &str) -> Option<u8> {
     Some(match package {
         "homeagent-types" | "homeagent-contract" | "homeagent-home" | "homeagent-package" | "homeagent-bundle" => 0,
         "homeagent-language" | "homeagent-network" | "homeagent-settings" => 1,
-        "homeagent-media" | "homeagent-journal" => 2,
+        "homeagent-media" | "homeagent-journal" | "homeagent-models" => 2,
         "homeagent-memory" | "homeagent-providers" | "homeagent-runtime" | "homeagent-knowledge" => 3,
         "homeagent-agent" => 4,
         "homeagent-gateway" => 5,

@@ -6,9 +6,10 @@ use homeagent_settings::{Database, DatabaseError, Settings};
 use homeagent_types::memory::Advice;
 use homeagent_types::ports::Adviser;
 use homeagent_types::{CallError, tokens};
-use jiff::Zoned;
+use jiff::Timestamp;
 use rusqlite::{OptionalExtension as _, params};
 
+use crate::context::now_ms;
 use crate::zone::zone;
 
 const MIGRATIONS: &[&str] = &["
@@ -101,7 +102,8 @@ fn failed(error: impl std::fmt::Display) -> CallError {
 
 /// The day it is for the owner.
 fn today(settings: &Settings) -> String {
-    Zoned::now().with_time_zone(zone(settings)).date().to_string()
+    let now = Timestamp::from_millisecond(now_ms()).unwrap_or(Timestamp::UNIX_EPOCH);
+    now.to_zoned(zone(settings)).date().to_string()
 }
 
 #[cfg(test)]

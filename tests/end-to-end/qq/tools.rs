@@ -20,6 +20,7 @@ fn of_qq(asked: &Asked) -> usize {
 #[tokio::test]
 async fn the_tools_are_there_while_an_account_is_and_what_others_notice_is_the_owners_alone() {
     let (daemon, vendor) = with_qq().await;
+    daemon.waiter(&["settings", "set", "core.tools.shown", "100"]).await.ok();
     vendor.always("好");
     daemon.ask("one").await;
     assert_eq!(of_qq(&vendor.asked_so_far()[0]), 0, "{:?}", offered(&vendor.asked_so_far()[0]));

@@ -15,6 +15,7 @@ use homeagent_types::{CallError, Cause, ToolDefinition, ToolOutput, Viewer};
 use serde_json::Value;
 
 use crate::Audiences;
+use crate::context::now_ms;
 use crate::curated::{Curated, CuratedError};
 use crate::graph::{Author, Graph, GraphError, NameVectors, Source};
 use crate::recollection::Recalled;
@@ -112,12 +113,7 @@ impl Inner {
     }
 
     pub(crate) fn asked<'a>(&self, cause: &'a Cause) -> Asked<'a> {
-        Asked {
-            cause,
-            viewer: self.audiences.viewer_of(cause),
-            account: cause.principal.to_string(),
-            now_ms: jiff::Timestamp::now().as_millisecond(),
-        }
+        Asked { cause, viewer: self.audiences.viewer_of(cause), account: cause.principal.to_string(), now_ms: now_ms() }
     }
 }
 

@@ -35,7 +35,9 @@ async fn a_text_is_in_no_byte_of_the_home_folder_and_does_not_come_back() {
     let dry = world.forget(text("Brzezinski"), true).await;
     assert_eq!(world.holding("brzezinski"), before, "a dry run changes nothing");
     assert_eq!((dry.events, dry.passages, dry.documents, dry.contexts), (3, 2, 1, 1), "{dry:?}");
-    assert_eq!((dry.names, dry.sentences, dry.curated, dry.log_lines), (1, 1, 1, 2), "{dry:?}");
+    assert_eq!((dry.curated, dry.log_lines), (1, 2), "{dry:?}");
+    // At least what was told outright: the distiller may have read the messages by now, too.
+    assert!(dry.names >= 1 && dry.sentences >= 1, "{dry:?}");
     assert!(dry.samples.iter().any(|sample| sample.text.contains("hurts")), "{dry:?}");
     let done = world.forget(text("Brzezinski"), false).await;
     assert_eq!(done.left, Vec::<String>::new());

@@ -101,7 +101,10 @@ async fn a_folder_becomes_bases_or_sections_of_one() {
     let named = run(&house, &["knowledge", "import", &path, "--name", "handbook", "--json"]).await;
     assert_eq!((named.code, named.json()["imported"].as_array().unwrap().len()), (1, 2));
     let text = fs::read_to_string(house.home.path().join("knowledge/handbook/content.md")).unwrap();
-    assert_eq!(text, "---\nsource: a/boiler.html\n---\n\n# a/boiler.html\n\n## Boiler\n\nIt needs water.\n\n# 说明.txt\n\n洗衣机的滤网每月清洗一次。\n");
+    assert_eq!(
+        text,
+        "---\nsource: a/boiler.html\n---\n\n# a/boiler.html\n\n## Boiler\n\nIt needs water.\n\n# 说明.txt\n\n洗衣机的滤网每月清洗一次。\n"
+    );
     let found = run(&house, &["knowledge", "search", "滤网多久洗一次", "--base", "handbook"]).await.stdout;
     assert!(found.contains("handbook > 说明.txt, lines 11-13"), "{found}");
     let missing = run(&house, &["knowledge", "import", "/nowhere"]).await;
