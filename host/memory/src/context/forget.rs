@@ -31,12 +31,11 @@ impl Files {
             let bytes = fs::read(&path)?;
             match lenient::from_slice::<Saved>(&bytes) {
                 Ok(mut saved) if path.extension().is_some_and(|ending| ending == "json") => {
-                    if saved.entries.iter_mut().fold(false, |any, entry| change(entry) | any) {
-                        if !dry_run {
-                            durable::replace(&path, &serde_json::to_vec(&saved)?)?;
-                        }
-                        changed += 1;
+                    let is_other = saved.entries.iter_mut().fold(false, |any, entry| change(entry) | any);
+                    if is_other && !dry_run {
+                        durable::replace(&path, &serde_json::to_vec(&saved)?)?;
                     }
+                    changed += usize::from(is_other);
                 }
                 _ if is_to_go(&String::from_utf8_lossy(&bytes)) => {
                     if !dry_run {

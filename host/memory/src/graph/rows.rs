@@ -31,20 +31,20 @@ const TABLES: &[(&str, &str)] = &[
 /// What a row is of, and its columns by name; blobs are `{"hex": "…"}`.
 pub(crate) type TableRow = (String, Map<String, Value>);
 
+/// Takes a row, by its table.
+pub(crate) type EachRow<'a> = dyn FnMut(&str, Map<String, Value>) -> Result<(), String> + 'a;
+
 impl Graph {
     /// Hands on all rows, from one moment.
     ///
     /// # Errors
     ///
     /// What the database answers, and what `each` says.
-    pub(crate) fn export_rows(
-        &self,
-        each: &mut dyn FnMut(&str, Map<String, Value>) -> Result<(), String>,
-    ) -> Result<(), GraphError> {
+    pub(crate) fn export_rows(&self, each: &mut EachRow<'_>) -> Result<(), GraphError> {
         self.read("exporting the graph", |connection| {
             for (table, order) in TABLES {
                 let mut statement = connection.prepare(&format!("SELECT * FROM {table} {order}"))?;
-                let columns: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+                let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
                 let mut rows = statement.query([])?;
                 while let Some(row) = rows.next()? {
                     let mut fields = Map::new();
@@ -85,7 +85,7 @@ impl Graph {
             connection.execute_batch("PRAGMA defer_foreign_keys = ON; DELETE FROM graph_audiences;")?;
             let mut count = 0;
             while let Some((table, fields)) = next().map_err(|why| Stop::from(GraphError::Invalid(why)))? {
-                insert(connection, &table, fields)
+                insert(connection, &table, &fields)
                     .map_err(|why| GraphError::Invalid(format!("line {}: {why}", count + 2)))?;
                 count += 1;
             }
@@ -103,13 +103,13 @@ impl Graph {
     }
 }
 
-fn insert(connection: &Connection, table: &str, fields: Map<String, Value>) -> Result<(), String> {
+fn insert(connection: &Connection, table: &str, fields: &Map<String, Value>) -> Result<(), String> {
     let (table, _) =
         TABLES.iter().find(|(name, _)| *name == table).ok_or_else(|| format!("there is no table {table}"))?;
     let failed = |error: rusqlite::Error| error.to_string();
     let columns: Vec<String> = {
         let statement = connection.prepare_cached(&format!("SELECT * FROM {table}")).map_err(failed)?;
-        statement.column_names().into_iter().map(str::to_owned).collect()
+        statement.column_names().map(str::to_owned).collect()
     };
     if fields.len() != columns.len() || columns.iter().any(|column| !fields.contains_key(column)) {
         return Err(format!("{table} has the columns {}", columns.join(", ")));

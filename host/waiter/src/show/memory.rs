@@ -70,7 +70,7 @@ pub(crate) fn forgotten(answer: &str) -> Result<String, Failure> {
         text.push_str(&table.or(""));
     }
     if !forgotten.left.is_empty() {
-        let files: Vec<String> = forgotten.left.iter().map(|file| plain_line(file).to_string()).collect();
+        let files: Vec<String> = forgotten.left.iter().map(|file| plain_line(file)).collect();
         let where_it_stands = if forgotten.dry_run { "it stands in" } else { "it still stands in" };
         let _ = writeln!(text, "{where_it_stands}: {}", files.join(", "));
     }
