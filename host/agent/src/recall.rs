@@ -48,11 +48,14 @@ impl Turn {
         let Ok(Some(amount)) = Amount::read(&self.core.settings) else { return Ok(()) };
         let begun = Instant::now();
         let looking = tokio::time::timeout(amount.patience, memory.recollect(self.occasion(&amount)));
-        let found = match guard(&self.control, self.deadline, looking).await? {
+        let mut found = match guard(&self.control, self.deadline, looking).await? {
             Ok(found) => found,
             Err(_) => Recollection { left_out: vec!["too-slow"], ..Recollection::default() },
         };
-        let text = words(&found, &zone(&self.core.settings), amount.characters);
+        let zone = zone(&self.core.settings);
+        fit(&mut found, &zone, amount.characters);
+        let text = words(&found, &zone);
+        memory.shown(&self.result.run, &found);
         self.record.note(EventKind::MemoryRecalled, note(&found, &text, begun.elapsed()));
         if found.foreign {
             // The answer may repeat it.
@@ -80,8 +83,53 @@ impl Turn {
     }
 }
 
+/// Leaves of what was found what there is room for, each part in whole lines: the kept facts have at most half, then come the
+/// passages that fit best, then documents and names. What goes is named among what was left out.
+fn fit(found: &mut Recollection, zone: &TimeZone, most: usize) {
+    let mut room = most;
+    let Recollection { passages, curated, documents, index, left_out, .. } = found;
+    let mut keep = |text: &mut String, most: usize, room: &mut usize, name: &'static str| {
+        let kept = whole_lines(text, most.min(*room)).to_owned();
+        if kept.len() < text.trim_end().len() {
+            left_out.push(name);
+        }
+        *room -= kept.chars().count();
+        *text = kept;
+    };
+    keep(curated, most / 2, &mut room, "some-kept-facts");
+    let all = passages.len();
+    passages.sort_by(|a, b| b.score.total_cmp(&a.score));
+    passages.retain(|passage| {
+        let length = line(passage, zone).chars().count();
+        let fits = length <= room;
+        room -= if fits { length } else { 0 };
+        fits
+    });
+    passages.sort_by_key(|passage| passage.at_ms);
+    let is_cut = passages.len() < all;
+    keep(documents, most, &mut room, "some-documents");
+    keep(index, most, &mut room, "some-names");
+    if is_cut {
+        left_out.push("some-passages");
+    }
+}
+
+/// The first lines of a text that have room together, in characters.
+fn whole_lines(text: &str, room: usize) -> &str {
+    let (mut end, mut left) = (0, room);
+    for line in text.split_inclusive('\n') {
+        let length = line.trim_end().chars().count();
+        if length > left {
+            break;
+        }
+        left = left.saturating_sub(line.chars().count());
+        end += line.len();
+    }
+    text[..end].trim_end()
+}
+
 /// What the model reads; empty where there is nothing.
-fn words(found: &Recollection, zone: &TimeZone, most: usize) -> String {
+fn words(found: &Recollection, zone: &TimeZone) -> String {
     let mut said = String::new();
     for passage in &found.passages {
         let _ = writeln!(said, "- {}", line(passage, zone));
@@ -97,8 +145,7 @@ fn words(found: &Recollection, zone: &TimeZone, most: usize) -> String {
     if body.is_empty() {
         return String::new();
     }
-    let body: String = body.join("\n\n").chars().take(most).collect();
-    format!("{ABOUT}\n{}", prompt::as_data("memory", &body))
+    format!("{ABOUT}\n{}", prompt::as_data("memory", &body.join("\n\n")))
 }
 
 /// When, who and what, in one line.
@@ -124,4 +171,52 @@ fn note(found: &Recollection, text: &str, took: Duration) -> Value {
         "left_out": found.left_out,
         "took_ms": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn passage(at_ms: i64, score: f32, text: &str) -> Recalled {
+        Recalled {
+            kind: "said".to_owned(),
+            origin: at_ms.to_string(),
+            at_ms,
+            speaker: Some("Ann".to_owned()),
+            here: true,
+            foreign: false,
+            score,
+            text: text.to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_long_list_of_kept_facts_leaves_room_for_what_was_said_and_only_what_is_shown_is_said_to_be() {
+        let fact = "- she likes tea and the sea\n";
+        let long = "x".repeat(300);
+        let mut found = Recollection {
+            curated: fact.repeat(200),
+            passages: vec![passage(1, 0.2, &long), passage(2, 0.9, "猫叫团子"), passage(3, 0.8, &long)],
+            documents: "a document\n".to_owned(),
+            ..Recollection::default()
+        };
+        fit(&mut found, &TimeZone::UTC, 1_000);
+        let text = words(&found, &TimeZone::UTC);
+        assert!(text.contains("猫叫团子") && text.contains("a document"), "{text}");
+        assert_eq!(found.curated.len() % fact.len(), fact.len() - 1, "whole lines");
+        assert!((400..=500).contains(&found.curated.len()), "half of the room");
+        let kept: Vec<i64> = found.passages.iter().map(|passage| passage.at_ms).collect();
+        assert_eq!(kept, [2, 3], "the best, in the order of time");
+        assert_eq!(found.left_out, ["some-kept-facts", "some-passages"]);
+    }
+
+    #[test]
+    fn nothing_is_shown_where_there_is_no_room_and_no_character_is_cut_in_two() {
+        let mut found =
+            Recollection { curated: "团子".repeat(400), index: "安安".to_owned(), ..Recollection::default() };
+        fit(&mut found, &TimeZone::UTC, 200);
+        assert_eq!((found.curated.as_str(), found.index.as_str()), ("", "安安"));
+        fit(&mut found, &TimeZone::UTC, 1);
+        assert_eq!(words(&found, &TimeZone::UTC), "");
+    }
 }

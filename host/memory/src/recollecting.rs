@@ -162,10 +162,12 @@ impl Remembers for Memory {
             left_out.push("around");
         }
         found.foreign |= found.passages.iter().any(|passage| passage.foreign);
-        // What was shown is nothing new when it is said again.
-        self.graph().note_shown(&occasion.run, found.passages.iter().map(|passage| passage.text.as_str()));
         found.left_out = left_out;
         found
+    }
+
+    fn shown(&self, run: &str, shown: &Recollection) {
+        self.graph().note_shown(run, shown.passages.iter().map(|passage| passage.text.as_str()));
     }
 
     async fn nearness(&self, query: &str, texts: Arc<[String]>) -> Vec<f32> {

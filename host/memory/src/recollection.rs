@@ -78,6 +78,11 @@ pub trait Remembers: Send + Sync {
     /// What there is for a turn. Never fails: what can't be read is left out, and said so.
     async fn recollect(&self, occasion: Occasion) -> Recollection;
 
+    /// What a run's model is shown of it: it is nothing new when it is said again.
+    fn shown(&self, run: &str, shown: &Recollection) {
+        let _ = (run, shown);
+    }
+
     /// How near each of these texts is to a query, the best about 1. Cheap: what would take long is left out.
     async fn nearness(&self, query: &str, texts: Arc<[String]>) -> Vec<f32>;
 }
