@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::facts::chinese_number;
 use crate::text::fold;
+use crate::text::time::{MONTHS, WEEKDAYS};
 
 /// The numbers and such of a name. Names with different ones are of different things.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -12,60 +13,17 @@ pub struct Marks {
     words: BTreeSet<String>,
 }
 
-/// English words that number or date something.
+/// English words that number something or tell two of a kind apart.
 const WORDS: &[&str] = &[
-    "monday",
-    "tuesday",
-    "wednesday",
-    "thursday",
-    "friday",
-    "saturday",
-    "sunday",
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-    "first",
-    "second",
-    "third",
-    "fourth",
-    "fifth",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "junior",
-    "senior",
-    "jr",
-    "sr",
-    "ii",
-    "iii",
-    "iv",
-    "vi",
-    "vii",
-    "viii",
-    "ix",
-    "north",
-    "south",
-    "east",
-    "west",
-    "old",
-    "new",
+    "first", "second", "third", "fourth", "fifth", "one", "two", "three", "four", "five", "six", "seven", "eight",
+    "nine", "ten", "junior", "senior", "jr", "sr", "ii", "iii", "iv", "vi", "vii", "viii", "ix", "north", "south",
+    "east", "west", "old", "new",
 ];
+
+/// Whether a folded word numbers or dates something.
+fn is_mark(word: &str) -> bool {
+    WORDS.contains(&word) || MONTHS.contains(&word) || WEEKDAYS.contains(&word)
+}
 
 /// Reads the marks of a name: digits and Chinese numerals as numbers, whichever way they are written.
 #[must_use]
@@ -134,7 +92,7 @@ impl Marks {
                 let number = positional(run).or_else(|| chinese_number(run).map(u64::from));
                 self.numbers.push(number.unwrap_or(u64::MAX));
             }
-            Kind::Latin if run.len() == 1 || WORDS.contains(&run) => {
+            Kind::Latin if run.len() == 1 || is_mark(run) => {
                 self.words.insert(run.to_owned());
             }
             Kind::Latin | Kind::Other => {}

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use calendar::{Calendar, Days};
+pub(crate) use english::{MONTHS, WEEKDAYS};
 
 use super::fold;
 
