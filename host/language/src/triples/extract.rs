@@ -1,5 +1,9 @@
 //! Triples read off a tree. It only looks at the relations of Universal Dependencies, and so works with any parser.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 use super::Triple;
 use crate::parse::{Language, Parsed, Token, Upos};
 
@@ -104,6 +108,7 @@ impl<'a> Reader<'a> {
                 let named = self.is_named(*subject);
                 for object in self.listed(object) {
                     let (subject, object) = (self.phrase(*subject), self.phrase(object));
+                    let subject = without_time(&subject).to_owned();
                     let usable =
                         !predicate.is_empty() && !subject.is_empty() && !object.is_empty() && subject != object;
                     if usable {
@@ -318,4 +323,19 @@ impl<'a> Reader<'a> {
         let parts: Vec<&str> = parts.iter().copied().filter(|part| !part.is_empty()).collect();
         parts.join(if self.parsed.language == Language::Chinese { "" } else { " " })
     }
+}
+
+/// A subject without the time that stands before it: a parser by rules takes "last summer" and the name behind it for one
+/// phrase, since no comma parts them.
+fn without_time(subject: &str) -> &str {
+    static TIME: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(concat!(
+            r"(?i)^(?:yesterday|today|tomorrow|tonight|(?:last|next|this|every|each)\s+",
+            r"(?:day|night|morning|afternoon|evening|week|weekend|month|year|spring|summer|autumn|fall|winter|",
+            r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|",
+            r"september|october|november|december))\s+(\S.*)$",
+        ))
+        .expect("a pattern that is part of the program")
+    });
+    TIME.captures(subject).and_then(|found| found.get(1)).map_or(subject, |rest| rest.as_str())
 }

@@ -106,3 +106,19 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn a_time_before_a_subject_is_no_part_of_its_name() {
+    for (said, subject) in [
+        ("Last summer Anna moved to Wroclaw.", "Anna"),
+        ("Yesterday Tom bought a kettle.", "Tom"),
+        ("Every Friday my brother visits Prague.", "brother"),
+    ] {
+        let found = triples(said, &RuleParser);
+        assert!(!found.is_empty(), "{said}");
+        for Fused { triple, .. } in &found {
+            assert!(triple.subject.ends_with(subject) && !triple.subject.contains("ast summer"), "{said}: {triple:?}");
+            assert!(!triple.subject.to_lowercase().starts_with("yesterday"), "{said}: {triple:?}");
+        }
+    }
+}
