@@ -12,6 +12,9 @@ use crate::memory::Memory;
 /// How much of a file is looked at in one piece, in bytes.
 const PIECE: usize = 1 << 20;
 
+/// Folders of the home in which nothing is kept that anybody said: a model's vocabulary has most words.
+const NOT_SAID: [&str; 2] = ["cache", "models"];
+
 /// How many texts are looked for at most: each is a pass over all bytes.
 const TEXTS: usize = 64;
 
@@ -32,7 +35,8 @@ fn holding(home: &Path, texts: &[Vec<u8>]) -> io::Result<Vec<String>> {
             let file = file?;
             let (path, kind) = (file.path(), file.file_type()?);
             if kind.is_dir() {
-                folders.push(path);
+                let is_said = folder != home || !NOT_SAID.iter().any(|name| file.file_name() == *name);
+                folders.extend(is_said.then_some(path));
             } else if kind.is_file() && !texts.is_empty() && holds(&path, texts).unwrap_or(false) {
                 found.push(path);
             }
@@ -72,4 +76,26 @@ fn stands_in(bytes: &[u8], text: &[u8]) -> bool {
         rest = rest.get(1..).unwrap_or_default();
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_told_in_which_words_stand_that_were_said_also_across_pieces() {
+        let home = tempfile::tempdir().expect("a folder");
+        let put = |path: &str, bytes: &[u8]| {
+            let path = home.path().join(path);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("it can be made");
+            fs::write(path, bytes).expect("written");
+        };
+        put("models/e5/tokenizer.json", "团子".as_bytes());
+        put("cache/code", "团子".as_bytes());
+        put("backups/models/may.db", "团子".as_bytes());
+        put("logs/long", &[vec![b'x'; PIECE - 2], "团子".as_bytes().to_vec()].concat());
+        put("logs/other", "丸子".as_bytes());
+        let found = holding(home.path(), &["团子".as_bytes().to_vec()]).expect("looked");
+        assert_eq!(found, ["backups/models/may.db", "logs/long"]);
+    }
 }
