@@ -100,7 +100,7 @@ impl Recall {
                 return None;
             }
             Err(_) => {
-                tracing::warn!("recalling by words alone: the model takes too long");
+                tracing::debug!("recalling by words alone: the model takes too long");
                 return None;
             }
         };
