@@ -120,6 +120,7 @@ impl From<CallError> for Problem {
             CallError::Conflict(_) => StatusCode::CONFLICT,
             CallError::Busy => StatusCode::TOO_MANY_REQUESTS,
             CallError::NotLive | CallError::Retryable => StatusCode::SERVICE_UNAVAILABLE,
+            CallError::Unreachable(_) => StatusCode::BAD_GATEWAY,
             CallError::Timeout => StatusCode::GATEWAY_TIMEOUT,
             CallError::NotStored(_) => StatusCode::INSUFFICIENT_STORAGE,
             CallError::Other(_) => StatusCode::INTERNAL_SERVER_ERROR,
@@ -255,6 +256,7 @@ mod tests {
             (CallError::Retryable, 503, "retryable"),
             (CallError::NotStored("no".into()), 507, "not-stored"),
             (CallError::Conflict("no".into()), 409, "conflict"),
+            (CallError::Unreachable("no".into()), 502, "unreachable"),
             (CallError::Other("no".into()), 500, "other"),
         ];
         for (error, status, name) in cases {

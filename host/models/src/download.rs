@@ -125,7 +125,7 @@ async fn fetch_file(from: &dyn Pieces, url: &str, to: &Path) -> Result<(), CallE
         let (bytes, size) = piece(from, &target, have).await.map_err(|reason| {
             let what =
                 format!("{url} can't be fetched: {reason}; without the Internet, fetch the model's files elsewhere");
-            CallError::Other(format!("{what} and install their folder"))
+            CallError::Unreachable(format!("{what} and install their folder"))
         })?;
         file.write_all(&bytes).map_err(|error| not_stored(to, &error))?;
         have += bytes.len() as u64;

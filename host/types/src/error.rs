@@ -46,6 +46,10 @@ pub enum CallError {
     /// How things are forbids it; the text says why and what to do. To a component this is an error in words.
     #[error("{0}")]
     Conflict(String),
+    /// Somebody outside did not answer with what was asked for; the text says why and what to do. To a component this is
+    /// an error in words.
+    #[error("{0}")]
+    Unreachable(String),
     /// Anything else, in words.
     #[error("{0}")]
     Other(String),
@@ -64,6 +68,7 @@ impl CallError {
             CallError::Retryable => "retryable",
             CallError::NotStored(_) => "not-stored",
             CallError::Conflict(_) => "conflict",
+            CallError::Unreachable(_) => "unreachable",
             CallError::Other(_) => "other",
         }
     }

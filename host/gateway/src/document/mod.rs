@@ -83,6 +83,8 @@ fn complete(document: &mut OpenApi) {
             let any = matches!(body, RefOr::T(body) if body.content.contains_key(ANY_BYTES));
             if !any {
                 add::<WithType>(responses);
+                // What is of the right type may still not be what belongs there.
+                add::<Invalid>(responses);
             }
         }
     }

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use super::plugins::to_the_end;
 use crate::Problem;
 use crate::core::Shared;
-use crate::document::{CallFailures, Conflict, DiskFailures, Invalid, NotFound};
+use crate::document::{CallFailures, Conflict, DiskFailures, Invalid, NotFound, VendorFailures};
 use crate::extract::Document;
 
 /// Lists the embedding models, the best first, and says which is used and why.
@@ -50,6 +50,7 @@ pub(crate) struct NewModel {
         (status = OK, body = InstalledModel, description = "The model, with the digests of its files"),
         CallFailures,
         Conflict,
+        VendorFailures,
         DiskFailures,
     )
 )]

@@ -20,9 +20,10 @@ impl From<host::CallError> for types::Error {
             host::CallError::Busy => types::Error::Busy,
             host::CallError::Timeout => types::Error::Timeout,
             host::CallError::Retryable => types::Error::Retryable,
-            host::CallError::NotStored(text) | host::CallError::Conflict(text) | host::CallError::Other(text) => {
-                types::Error::Other(text)
-            }
+            host::CallError::NotStored(text)
+            | host::CallError::Conflict(text)
+            | host::CallError::Unreachable(text)
+            | host::CallError::Other(text) => types::Error::Other(text),
         }
     }
 }

@@ -384,7 +384,10 @@ fn bounded(error: CallError) -> CallError {
         CallError::Denied(denial) => CallError::Other(cut(denial.attempt)),
         CallError::Invalid(text) => CallError::Invalid(cut(text)),
         CallError::NotFound(text) => CallError::NotFound(cut(text)),
-        CallError::NotStored(text) | CallError::Conflict(text) | CallError::Other(text) => CallError::Other(cut(text)),
+        CallError::NotStored(text)
+        | CallError::Conflict(text)
+        | CallError::Unreachable(text)
+        | CallError::Other(text) => CallError::Other(cut(text)),
         error @ (CallError::NotLive | CallError::Busy | CallError::Timeout | CallError::Retryable) => error,
     }
 }
