@@ -1,12 +1,13 @@
 //! The memory for whoever looks after it: what the API and the command line show.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use homeagent_journal::{Event, EventFilter, EventKind, Seq};
 use homeagent_types::memory::{
-    MemoryEntity, MemoryForget, MemoryForgotten, MemoryGraph, MemoryHit, MemoryOfRun, MemoryPassage, MemoryPlace,
-    MemoryQuery, MemoryRelation, MemoryScore, MemoryShown, MemoryState,
+    MemoryEntity, MemoryExported, MemoryFile, MemoryForget, MemoryForgotten, MemoryGraph, MemoryHit, MemoryImported,
+    MemoryOfRun, MemoryPassage, MemoryPlace, MemoryQuery, MemoryRelation, MemoryScore, MemoryShown, MemoryState,
 };
 use homeagent_types::ports::MemoryAdmin;
 use homeagent_types::{CallError, Viewer};
@@ -135,6 +136,14 @@ impl MemoryAdmin for Memory {
 
     async fn forget(&self, wish: MemoryForget) -> Result<MemoryForgotten, CallError> {
         Self::forget(self, wish).await
+    }
+
+    async fn export(self: Arc<Self>, file: MemoryFile) -> Result<MemoryExported, CallError> {
+        self.export_to(file).await
+    }
+
+    async fn import(self: Arc<Self>, file: MemoryFile) -> Result<MemoryImported, CallError> {
+        self.import_from(file).await
     }
 }
 

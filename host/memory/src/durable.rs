@@ -19,11 +19,16 @@ pub(crate) fn folder(path: &Path) -> io::Result<()> {
 /// Puts a file into the place of another, or where none is: written beside it, on the disk, then renamed. When this
 /// returns, it is there after a power cut too; when it fails, what was there is.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    replace_with(path, |file| file.write_all(bytes))
+}
+
+/// The same with what `fill` writes, piece by piece.
+pub(crate) fn replace_with(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     let beside = suffixed(path, UNFINISHED);
     let write = || {
         step()?;
         let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
-        file.write_all(bytes)?;
+        fill(&mut file)?;
         file.sync_all()?;
         step()?;
         fs::rename(&beside, path)?;

@@ -30,5 +30,4 @@ mod zone;
 pub use audience::Audiences;
 pub use follower::Following;
 pub use memory::{Memory, MemoryStatus, OpenError, Parts};
-pub use transfer::Imported;
 pub use zone::zone;

@@ -254,6 +254,39 @@ pub struct MemoryForgotten {
     pub left: Vec<String>,
 }
 
+/// A file of the daemon's machine that the memory is written to or read from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MemoryFile {
+    /// Its whole path.
+    pub path: String,
+    /// When the memory is written: it may take the place of a file that is there.
+    #[serde(default)]
+    pub replace: bool,
+}
+
+/// What was exported.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct MemoryExported {
+    /// The file.
+    pub path: String,
+    /// How many records there are in it, the header among them.
+    pub records: usize,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// What an import came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct MemoryImported {
+    /// Rows of the graph that were taken in.
+    pub rows: usize,
+    /// Documents that were not there, or were others.
+    pub documents: usize,
+    /// What was there already as another and stayed so: a sentence each.
+    pub conflicts: Vec<String>,
+}
+
 /// Something that goes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MemorySample {

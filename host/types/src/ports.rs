@@ -13,8 +13,8 @@ use crate::embedding::{EmbedderStatus, Embedders, EmbeddingTrial, InstalledModel
 use crate::knowledge;
 use crate::lines::{SourceChoice, SourceOrder, VectorRequest, Vectors};
 use crate::memory::{
-    Advice, Advised, MemoryForget, MemoryForgotten, MemoryGraph, MemoryHit, MemoryOfRun, MemoryPlace, MemoryQuery,
-    MemoryState,
+    Advice, Advised, MemoryExported, MemoryFile, MemoryForget, MemoryForgotten, MemoryGraph, MemoryHit, MemoryImported,
+    MemoryOfRun, MemoryPlace, MemoryQuery, MemoryState,
 };
 use crate::model::{
     AdapterDescriptor, Completion, EmbeddingRequest, Embeddings, Failure, HttpRequest, HttpResponse, ModelDelta,
@@ -614,6 +614,12 @@ pub trait MemoryAdmin: Send + Sync {
 
     /// Forgets for good, or says what would go.
     async fn forget(&self, wish: MemoryForget) -> Result<MemoryForgotten, CallError>;
+
+    /// Writes what the memory knows beside the journal into a file.
+    async fn export(self: Arc<Self>, file: MemoryFile) -> Result<MemoryExported, CallError>;
+
+    /// Takes in what another memory has written.
+    async fn import(self: Arc<Self>, file: MemoryFile) -> Result<MemoryImported, CallError>;
 }
 
 /// A model that the memory may ask. Implemented by the agent: it asks in a queue of its own, behind all people.

@@ -1,8 +1,14 @@
 //! The command line.
 
+mod knowledge;
+mod memory;
+
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
+
+pub use knowledge::Knowledge;
+pub use memory::Memory;
 
 pub use crate::templates::Language;
 
@@ -285,105 +291,6 @@ pub enum Media {
     Remove {
         /// Its address, or the first 16 digits or more
         address: String,
-    },
-}
-
-/// About the memory.
-#[derive(Debug, Subcommand)]
-pub enum Memory {
-    /// Show how much there is, and how far it is with what was said lately
-    Status,
-    /// Find what was said and written, best first
-    Search {
-        /// A question, or any text that what is looked for is about
-        #[arg(required = true)]
-        text: Vec<String>,
-        /// How many at most
-        #[arg(long, default_value_t = 10)]
-        limit: u32,
-        /// Also what others told in private, which the agent never tells you
-        #[arg(long)]
-        all: bool,
-    },
-    /// Show a passage and what was said around it
-    Show {
-        /// The passage, as `search` shows it
-        id: String,
-        /// How many before it and after it
-        #[arg(long, default_value_t = 3)]
-        around: u32,
-        /// Also what others told in private, which the agent never tells you
-        #[arg(long)]
-        all: bool,
-    },
-    /// Show what is known of somebody or something, or which names are known
-    Graph {
-        /// What it is called
-        name: Option<String>,
-        /// Also what others told in private, which the agent never tells you
-        #[arg(long)]
-        all: bool,
-    },
-    /// Say what of the memory the model of a turn was shown, and why
-    Explain {
-        /// The turn, as `waiter runs list` shows it
-        run: String,
-        /// Also the words that others told in private, which the agent never tells you
-        #[arg(long)]
-        all: bool,
-    },
-    /// Forget for good: in the journal, the memory and their files; without --yes it only says what would go
-    Forget(crate::forget::Forget),
-}
-
-/// About the knowledge base.
-#[derive(Debug, Subcommand)]
-pub enum Knowledge {
-    /// List the bases, and how far they are indexed
-    List,
-    /// Show a base and its headings, or the text below one
-    Show {
-        /// The base
-        name: String,
-        /// The heading whose text is shown, such as "Heating" or "House > Heating"
-        #[arg(long, value_name = "HEADING")]
-        section: Option<String>,
-    },
-    /// Find passages, best first
-    Search {
-        /// What is looked for
-        #[arg(required = true)]
-        text: Vec<String>,
-        /// Only in this base
-        #[arg(long, value_name = "NAME")]
-        base: Option<String>,
-        /// What others would be told
-        #[arg(long, value_parser = ["owner", "members", "everyone"])]
-        audience: Option<String>,
-        /// How many at most
-        #[arg(long, default_value_t = 5)]
-        limit: u32,
-    },
-    /// Make bases of files: Markdown, text or HTML
-    Import {
-        /// The file, or a folder of files: each becomes a base of its own, or a section of the one that is named
-        path: PathBuf,
-        /// What the base is called [default: as the file]
-        #[arg(long, value_name = "NAME")]
-        name: Option<String>,
-        /// Put it in the place of a base of its name
-        #[arg(long)]
-        replace: bool,
-    },
-    /// Remove a base with its text
-    Remove {
-        /// The base
-        name: String,
-    },
-    /// Cut and index a base, or all, from the beginning
-    Reindex {
-        /// The base
-        name: Option<String>,
     },
 }
 

@@ -209,6 +209,16 @@ impl Desk {
                 let answer = self.client.post("memory/forget", wish).await?;
                 self.answer(&answer, show::memory::forgotten)
             }
+            Memory::Export { file, replace } => {
+                let body = json!({ "path": whole(&file)?, "replace": replace }).to_string();
+                let answer = self.client.post("memory/export", body).await?;
+                self.answer(&answer, show::memory::exported)
+            }
+            Memory::Import { file } => {
+                let body = json!({ "path": whole(&file)? }).to_string();
+                let answer = self.client.post("memory/import", body).await?;
+                self.answer(&answer, show::memory::imported)
+            }
         }
     }
 
@@ -682,4 +692,11 @@ fn new_source(new: &NewSource, key: Option<&str>) -> Value {
         "key": key,
         "options": options,
     })
+}
+
+/// A path as the daemon can use it, whose folder is another.
+fn whole(file: &Path) -> Result<String, Failure> {
+    let path = std::path::absolute(file).map_err(|error| Failure::Failed(format!("{}: {error}", file.display())))?;
+    let text = path.to_str().map(str::to_owned);
+    text.ok_or_else(|| Failure::Failed(format!("{} is no path in UTF-8, which the daemon wants", file.display())))
 }

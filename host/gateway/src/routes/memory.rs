@@ -5,7 +5,8 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{Path, State};
 use homeagent_types::memory::{
-    MemoryForget, MemoryForgotten, MemoryGraph, MemoryHit, MemoryOfRun, MemoryPlace, MemoryQuery, MemoryState,
+    MemoryExported, MemoryFile, MemoryForget, MemoryForgotten, MemoryGraph, MemoryHit, MemoryImported, MemoryOfRun,
+    MemoryPlace, MemoryQuery, MemoryState,
 };
 use serde::Deserialize;
 
@@ -163,4 +164,39 @@ pub(crate) async fn forget(
 ) -> Result<Json<MemoryForgotten>, Problem> {
     let memory = Arc::clone(&core.parts.memory);
     to_the_end("forgetting", async move { memory.forget(wish).await }).await.map(Json)
+}
+
+/// Writes what the memory knows beside the journal into a file of the daemon's machine: documents, the graph, the list that is
+/// kept by hand, who was heard in which group, and what is not to come back.
+#[utoipa::path(
+    post,
+    path = "/memory/export",
+    operation_id = "exportMemory",
+    tag = "memory",
+    request_body = MemoryFile,
+    responses((status = OK, body = MemoryExported, description = "The file"), CallFailures)
+)]
+pub(crate) async fn export(
+    State(core): State<Shared>,
+    Document(file): Document<MemoryFile>,
+) -> Result<Json<MemoryExported>, Problem> {
+    let memory = Arc::clone(&core.parts.memory);
+    to_the_end("exporting the memory", async move { memory.export(file).await }).await.map(Json)
+}
+
+/// Takes in what another memory has exported into a file of the daemon's machine.
+#[utoipa::path(
+    post,
+    path = "/memory/import",
+    operation_id = "importMemory",
+    tag = "memory",
+    request_body = MemoryFile,
+    responses((status = OK, body = MemoryImported, description = "What was taken in"), CallFailures)
+)]
+pub(crate) async fn import(
+    State(core): State<Shared>,
+    Document(file): Document<MemoryFile>,
+) -> Result<Json<MemoryImported>, Problem> {
+    let memory = Arc::clone(&core.parts.memory);
+    to_the_end("importing a memory", async move { memory.import(file).await }).await.map(Json)
 }

@@ -120,6 +120,8 @@ fn operations() -> Vec<UtoipaMethodRouter<Shared>> {
         routes!(memory::graph),
         routes!(memory::explain),
         routes!(memory::forget),
+        routes!(memory::export),
+        routes!(memory::import),
         routes!(knowledge::list),
         routes!(knowledge::search),
         routes!(knowledge::show, knowledge::remove),

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, Write};
 
+use homeagent_types::memory::MemoryImported;
 use homeagent_types::{Audience, CallError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -32,17 +33,6 @@ enum Record {
     Curated { text: String },
     /// A document, as its file has it.
     Document { document: Box<Document> },
-}
-
-/// What an import came to.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Imported {
-    /// Rows of the graph.
-    pub rows: usize,
-    /// Documents that were not there, or were others.
-    pub documents: usize,
-    /// What was there already, and was another: a sentence each.
-    pub conflicts: Vec<String>,
 }
 
 impl Memory {
@@ -89,13 +79,13 @@ impl Memory {
     ///
     /// [`CallError::Invalid`] for a line that is none, with its number: what stood before it in other groups is kept. What
     /// the database and the file system answer.
-    pub fn import(&self, from: &mut dyn BufRead) -> Result<Imported, CallError> {
+    pub fn import(&self, from: &mut dyn BufRead) -> Result<MemoryImported, CallError> {
         let mut lines = Lines { from, number: 0 };
         match lines.next().map_err(CallError::Invalid)? {
             Some(Record::Header { format, version }) if format == "homeagent-memory" && version == VERSION => {}
             _ => return Err(CallError::Invalid(format!("line 1 is no header of a memory of version {VERSION}"))),
         }
-        let mut imported = Imported::default();
+        let mut imported = MemoryImported::default();
         let mut next = lines.next().map_err(CallError::Invalid)?;
         if matches!(next, Some(Record::Row { .. })) {
             next = self.import_graph(next, &mut lines, &mut imported)?;
@@ -113,7 +103,7 @@ impl Memory {
         &self,
         first: Option<Record>,
         lines: &mut Lines<'_>,
-        imported: &mut Imported,
+        imported: &mut MemoryImported,
     ) -> Result<Option<Record>, CallError> {
         let mut next = first;
         if !self.graph().is_empty()? {
@@ -140,7 +130,7 @@ impl Memory {
         Ok(next)
     }
 
-    fn import_record(&self, record: Record, imported: &mut Imported) -> Result<(), CallError> {
+    fn import_record(&self, record: Record, imported: &mut MemoryImported) -> Result<(), CallError> {
         match record {
             Record::Header { .. } => Err(CallError::Invalid("a header stands in the first line alone".to_owned())),
             Record::Row { .. } => Err(CallError::Invalid("the rows of the graph stand together".to_owned())),
@@ -165,7 +155,7 @@ impl Memory {
         }
     }
 
-    fn import_document(&self, document: &Document, imported: &mut Imported) -> Result<(), CallError> {
+    fn import_document(&self, document: &Document, imported: &mut MemoryImported) -> Result<(), CallError> {
         let is_name = |char: char| char.is_ascii_alphanumeric() || char == '-' || char == '_';
         if document.id.is_empty() || !document.id.chars().all(is_name) {
             return Err(CallError::Invalid(format!("\"{}\" is no name of a document", document.id)));

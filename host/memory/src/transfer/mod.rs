@@ -1,11 +1,12 @@
-//! Forgetting for good: out of the journal, the index, the documents, the contexts, the graph, the list that is kept by
-//! hand and the text log, and out of the bytes of their files.
+//! Exporting and importing what the memory knows, and forgetting for good: out of the journal, the index, the documents,
+//! the contexts, the graph, the list that is kept by hand and the text log, and out of the bytes of their files.
 //!
 //! What goes is found out first, and written down. Each step may be done again, so a forgetting that a death cut is done
 //! from its beginning at the next start. Then the plan goes, too, and both databases are rewritten.
 
 mod blank;
 mod carry;
+mod file;
 mod left;
 mod plan;
 mod words;
@@ -26,7 +27,6 @@ use crate::index::{Index, Passage, PassageKind};
 use crate::memory::Memory;
 use crate::said::Said;
 use crate::zone::zone;
-pub use carry::Imported;
 use plan::Plan;
 use words::Words;
 

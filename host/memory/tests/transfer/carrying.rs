@@ -1,7 +1,10 @@
 //! What one memory exports, another takes in, and exports as the same bytes.
 
-use homeagent_types::Viewer;
-use homeagent_types::memory::MemoryWhat;
+use std::os::unix::fs::PermissionsExt as _;
+use std::sync::Arc;
+
+use homeagent_types::memory::{MemoryFile, MemoryWhat};
+use homeagent_types::{CallError, Viewer};
 use proptest::prelude::*;
 
 use crate::world::World;
@@ -76,4 +79,55 @@ async fn a_bad_line_is_named_and_nothing_of_the_graph_is_taken() {
         other.memory.import(&mut format!("{header}\n{path}").as_bytes()).is_err(),
         "no name leads out of the folder"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_is_written_whole_and_closed_to_others_and_read_by_another_memory() {
+    let world = lived(&["Annax".to_owned(), "Berthax".to_owned(), "Chloex".to_owned()], 9).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("memory.jsonl");
+    let file = |replace: bool| MemoryFile { path: path.display().to_string(), replace };
+    let written = Arc::clone(&world.memory).export_to(file(false)).await.expect("exported");
+    let text = std::fs::read_to_string(&path).expect("it is there");
+    assert_eq!((written.records, written.bytes), (text.lines().count(), text.len() as u64));
+    assert_eq!(text, export(&world));
+    assert_eq!(std::fs::metadata(&path).expect("it is there").permissions().mode() & 0o777, 0o600);
+    let again = Arc::clone(&world.memory).export_to(file(false)).await;
+    assert!(matches!(again, Err(CallError::Conflict(_))), "{again:?}");
+    Arc::clone(&world.memory).export_to(file(true)).await.expect("it was asked for");
+    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1, "nothing is left beside it");
+    let other = World::new().await;
+    let taken = Arc::clone(&other.memory).import_from(file(false)).await.expect("imported");
+    assert!(taken.rows > 0 && taken.conflicts.is_empty(), "{taken:?}");
+    assert_eq!(export(&other), text);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_file_that_can_be_used_is_refused_in_words() {
+    let world = World::new().await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    rustix::fs::mkfifoat(rustix::fs::CWD, at("pipe"), rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR).expect("a pipe");
+    std::fs::write(at("other.jsonl"), "{\"type\":\"row\"}\n").expect("written");
+    let there = |path: &str| path.to_owned();
+    for (path, words) in [
+        (there("memory.jsonl"), "no whole path"),
+        (at("missing/memory.jsonl"), "can't be written"),
+        (there(&folder.path().display().to_string()), "is a folder"),
+    ] {
+        let refused = Arc::clone(&world.memory).export_to(MemoryFile { path, replace: true }).await;
+        let refused = refused.expect_err("it can't be").to_string();
+        assert!(refused.contains(words), "{refused}");
+    }
+    let ways = [
+        (there("memory.jsonl"), "no whole path"),
+        (at("missing.jsonl"), "can't be read"),
+        (at("pipe"), "is no file"),
+        (at("other.jsonl"), "line 1"),
+    ];
+    for (path, words) in ways {
+        let refused = Arc::clone(&world.memory).import_from(MemoryFile { path, replace: false }).await;
+        let refused = refused.expect_err("it can't be").to_string();
+        assert!(refused.contains(words), "{refused}");
+    }
 }

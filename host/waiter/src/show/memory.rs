@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use homeagent_types::memory::{
-    MemoryForgotten, MemoryGraph, MemoryHit, MemoryOfRun, MemoryPassage, MemoryPlace, MemoryState,
+    MemoryExported, MemoryForgotten, MemoryGraph, MemoryHit, MemoryImported, MemoryOfRun, MemoryPassage, MemoryPlace,
+    MemoryState,
 };
 use jiff::tz::TimeZone;
 use serde_json::Value;
@@ -76,6 +77,22 @@ pub(crate) fn forgotten(answer: &str) -> Result<String, Failure> {
     }
     if forgotten.dry_run {
         text.push_str("nothing was changed; --yes forgets it, which can't be taken back\n");
+    }
+    Ok(text)
+}
+
+/// Where the memory was written to.
+pub(crate) fn exported(answer: &str) -> Result<String, Failure> {
+    let MemoryExported { path, records, bytes } = read(answer)?;
+    Ok(format!("{records} records in {}, {bytes} bytes\n", plain_line(&path)))
+}
+
+/// What was taken in.
+pub(crate) fn imported(answer: &str) -> Result<String, Failure> {
+    let MemoryImported { rows, documents, conflicts } = read(answer)?;
+    let mut text = format!("taken in: {rows} rows of the graph, {documents} documents\n");
+    for conflict in &conflicts {
+        let _ = writeln!(text, "not taken in: {}", plain_line(conflict));
     }
     Ok(text)
 }

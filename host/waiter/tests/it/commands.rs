@@ -214,6 +214,20 @@ async fn what_is_remembered_is_found_shown_and_explained() {
     nothing was changed; --yes forgets it, which can't be taken back
     --- exit code 0
     ");
+    insta::assert_snapshot!(run(&house, &["memory", "export", "/tmp/new.jsonl"]).await.shown(&house), @r"
+    42 records in /tmp/new.jsonl, 4200 bytes
+    --- exit code 0
+    ");
+    let taken = run(&house, &["memory", "export", "/tmp/there.jsonl"]).await;
+    assert!(taken.code == 1 && taken.stderr.contains("is there already"), "{}", taken.stderr);
+    assert_eq!(run(&house, &["memory", "export", "/tmp/there.jsonl", "--replace"]).await.code, 0);
+    insta::assert_snapshot!(run(&house, &["memory", "import", "/tmp/new.jsonl"]).await.shown(&house), @r"
+    taken in: 30 rows of the graph, 2 documents
+    not taken in: memory.md is another␛ and was left as it is
+    --- exit code 0
+    ");
+    let broken = run(&house, &["memory", "import", "/tmp/broken.jsonl"]).await;
+    assert!(broken.code == 1 && broken.stderr.contains("line 3"), "{}", broken.stderr);
     let gone = run(&house, &["memory", "forget", "--text", "团子", "--yes", "--json"]).await;
     assert_eq!(gone.json()["dry_run"], false);
     let all = run(&house, &["memory", "search", "cat", "--all", "--json"]).await;

@@ -11,7 +11,7 @@
 mod chat;
 mod commands;
 mod costs;
-#[path = "../../../gateway/tests/it/fakes.rs"]
+#[path = "../../../gateway/tests/it/fakes/mod.rs"]
 mod fakes;
 #[path = "../../../gateway/tests/it/house.rs"]
 mod house;

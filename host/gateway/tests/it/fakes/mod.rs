@@ -1,5 +1,8 @@
 //! Stand-ins for the parts behind the gateway. The client's tests use them too.
 
+mod memory;
+mod models;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::pin::Pin;
@@ -14,29 +17,24 @@ use homeagent_agent::{
     TurnError, TurnEvent, TurnResult,
 };
 use homeagent_gateway::{Change, Keeper, Live, LoggedProblem, Monitor, Turns};
-use homeagent_types::embedding::{
-    EmbedderListing, EmbedderStatus, Embedders, EmbeddingTrial, InstalledFile, InstalledModel,
-};
-use homeagent_types::memory::{
-    MemoryEntity, MemoryForget, MemoryForgotten, MemoryGraph, MemoryHit, MemoryOfRun, MemoryPassage, MemoryPlace,
-    MemoryQuery, MemoryRelation, MemorySample, MemoryScore, MemoryShown, MemoryState, MemoryWhat,
-};
 use homeagent_types::model::{
     AdapterDescriptor, EmbeddingRequest, Embeddings, Failure, FailureClass, FinishReason, Framing, HttpRequest,
     HttpResponse, KeyPlacement, ModelDelta, ModelInfo, ModelRequest, Rehearsed, StreamEvent, ToolCallDelta, Usage,
 };
 use homeagent_types::ports::{
-    AdapterSession, Adapters, CapabilityStatus, Connection, EmbeddingModels, Frame, Haste, Listeners, MemoryAdmin,
-    OwnAddress, PluginAdmin, PluginFolder, PluginFolders, PluginStatus, Removed, ServedPath, ToPeer,
+    AdapterSession, Adapters, CapabilityStatus, Connection, Frame, Haste, Listeners, OwnAddress, PluginAdmin,
+    PluginFolder, PluginFolders, PluginStatus, Removed, ServedPath, ToPeer,
 };
 use homeagent_types::{
     CallError, Cause, Denial, Effect, Meta, Payload, Peer, Principal, Recording, Role, RouteRequest, RouteResponse,
     Shown, Submission, ToolDefinition, ToolOutput,
 };
-use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, broadcast, mpsc, oneshot};
+
+pub use memory::FakeMemory;
+pub use models::FakeModels;
 
 /// Keeps an agent that stops and starts at once.
 pub struct FakeKeeper {
@@ -635,174 +633,5 @@ impl Monitor for FakeMonitor {
 
     fn counted(&self) -> String {
         "# HELP counted_total What is counted\n# TYPE counted_total counter\ncounted_total 3\n\n".into()
-    }
-}
-
-/// A memory of a few things.
-pub struct FakeMemory;
-
-fn passage(id: &str, speaker: &str, text: &str) -> MemoryPassage {
-    MemoryPassage {
-        id: id.to_owned(),
-        kind: id.split('/').next().unwrap().to_owned(),
-        conversation: "cli:owner".to_owned(),
-        audience: "person:cli:owner".to_owned(),
-        speaker: speaker.to_owned(),
-        // 2026-05-03 in the morning.
-        at_ms: 1_777_777_777_777,
-        text: text.to_owned(),
-    }
-}
-
-#[async_trait]
-impl MemoryAdmin for FakeMemory {
-    async fn forget(&self, wish: MemoryForget) -> Result<MemoryForgotten, CallError> {
-        match &wish.what {
-            MemoryWhat::Text(text) if text == "团子" => Ok(MemoryForgotten {
-                dry_run: wish.dry_run,
-                events: 1,
-                passages: 1,
-                samples: vec![MemorySample {
-                    kind: "event".to_owned(),
-                    id: "said/7".to_owned(),
-                    text: "my cat is\u{1b}[2J团子".to_owned(),
-                }],
-                left: vec!["backups/may.db".to_owned()],
-                ..MemoryForgotten::default()
-            }),
-            _ => Err(CallError::NotFound("there is no such thing".to_owned())),
-        }
-    }
-
-    async fn search(&self, query: MemoryQuery) -> Result<Vec<MemoryHit>, CallError> {
-        let found = [passage("said/7", "Ann", "my cat is\n\u{1b}[2J团子"), passage("answered/8", "", "a nice name")];
-        let whose = if query.everything { 2 } else { 1 };
-        let parts = vec![MemoryScore { name: "keyword".to_owned(), score: 0.75 }];
-        let hits = found.into_iter().take(whose.min(query.limit));
-        Ok(hits.map(|passage| MemoryHit { passage, score: 0.75, parts: parts.clone() }).collect())
-    }
-
-    async fn show(&self, id: &str, around: usize, _: bool) -> Result<MemoryPlace, CallError> {
-        match id {
-            "said/7" => Ok(MemoryPlace {
-                before: Vec::new(),
-                passage: passage("said/7", "Ann", "my cat is 团子"),
-                after: vec![passage("answered/8", "", "a nice name")].into_iter().take(around).collect(),
-            }),
-            _ => Err(CallError::NotFound(format!("there is no passage {id}"))),
-        }
-    }
-
-    async fn graph(&self, name: Option<&str>, _: bool) -> Result<MemoryGraph, CallError> {
-        let relation = |current: bool, text: &str| MemoryRelation {
-            id: 3,
-            text: text.to_owned(),
-            current,
-            confidence: 0.9,
-            mentions: 2,
-            last_at_ms: 1_777_777_777_777,
-            audience: "person:cli:owner".to_owned(),
-        };
-        let relations = vec![relation(true, "Ann住在杭州"), relation(false, "Ann住在上海")];
-        let ann = MemoryEntity {
-            name: "Ann".to_owned(),
-            kind: "person".to_owned(),
-            mentions: 7,
-            aliases: vec!["安安".to_owned(), "cli:ann".to_owned()],
-            relations: if name.is_some() { relations } else { Vec::new() },
-        };
-        let entities = if name.is_none_or(|name| name == "Ann") { vec![ann] } else { Vec::new() };
-        Ok(MemoryGraph { relations: 2, entities })
-    }
-
-    async fn explain(&self, run: &str, everything: bool) -> Result<MemoryOfRun, CallError> {
-        let shown = MemoryShown {
-            id: "said/7".to_owned(),
-            at_ms: 1_777_777_777_777,
-            speaker: Some("Ann".to_owned()),
-            foreign: true,
-            score: 0.75,
-            text: if everything { "my cat is 团子".to_owned() } else { String::new() },
-        };
-        Ok(MemoryOfRun {
-            run: run.to_owned(),
-            passages: vec![shown],
-            curated: true,
-            documents: false,
-            index: false,
-            characters: 120,
-            took_ms: 12,
-            left_out: vec!["documents".to_owned()],
-            window: Some(json!({ "choices": [{ "occasion": "full", "events": 41, "most_events": 30, "exchanges": [
-                { "verdict": "relevant" }, { "verdict": "less-relevant" }, { "verdict": "current" }
-            ] }], "before": null })),
-            tools: Some(json!({ "of": 40, "nearest": ["weather"], "named": [], "always": ["memory_recall"] })),
-        })
-    }
-
-    async fn state(&self) -> Result<MemoryState, CallError> {
-        Ok(MemoryState {
-            reached: 90,
-            tip: 100,
-            passages: 42,
-            model: Some("multilingual-e5-small".to_owned()),
-            embedded: 20,
-            complete: false,
-            problems: vec!["the disk is full".to_owned()],
-        })
-    }
-}
-
-/// A home with one model.
-pub struct FakeModels;
-
-impl FakeModels {
-    fn status() -> EmbedderStatus {
-        EmbedderStatus {
-            state: "ready".into(),
-            name: "e5".into(),
-            kind: Some("onnx".into()),
-            dimensions: Some(384),
-            why: "it is the first sentence model in the folder of models".into(),
-            complaint: None,
-            runtime: Some("ONNX Runtime 1.32 (/usr/lib/libonnxruntime.so)".into()),
-            sessions: 1,
-        }
-    }
-}
-
-#[async_trait]
-impl EmbeddingModels for FakeModels {
-    async fn list(&self) -> Embedders {
-        let e5 = EmbedderListing {
-            name: "e5".into(),
-            what: "sentence model".into(),
-            path: Some("/home/ada/models/e5".into()),
-            bytes: Some(54_000_000),
-            used: true,
-        };
-        let words =
-            EmbedderListing { name: "tf-idf".into(), what: "words".into(), path: None, bytes: None, used: false };
-        Embedders { status: Self::status(), embedders: vec![e5, words], offered: Vec::new() }
-    }
-
-    async fn install(&self, from: &str) -> Result<InstalledModel, CallError> {
-        if from != "/tmp/e5" {
-            return Err(CallError::NotFound(format!("there is no folder \"{from}\"")));
-        }
-        let file = InstalledFile { name: "model.onnx".into(), bytes: 3, sha256: "ab".into() };
-        Ok(InstalledModel { name: "e5".into(), path: "/models/e5".into(), dimensions: Some(384), files: vec![file] })
-    }
-
-    async fn choose(&self, name: Option<&str>) -> Result<EmbedderStatus, CallError> {
-        match name {
-            None | Some("e5") => Ok(Self::status()),
-            Some(other) => Err(CallError::NotFound(format!("there is no embedder \"{other}\""))),
-        }
-    }
-
-    async fn try_texts(&self, _: String, other: Option<String>) -> Result<EmbeddingTrial, CallError> {
-        let similarity = other.map(|_| 0.875);
-        Ok(EmbeddingTrial { name: "e5".into(), kind: "onnx".into(), dimensions: 384, took_ms: vec![4.5], similarity })
     }
 }
