@@ -1,8 +1,11 @@
 //! Where words still stand: files of the home folder, whosever they are.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::io;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use homeagent_types::CallError;
 
@@ -14,6 +17,9 @@ const PIECE: usize = 1 << 20;
 
 /// Folders of the home in which nothing is kept that anybody said: a model's vocabulary has most words.
 const NOT_SAID: [&str; 2] = ["cache", "models"];
+
+/// The databases that this process uses.
+const DATABASES: [&str; 3] = ["homeagent.db", "memory.db", "knowledge.db"];
 
 /// How many texts are looked for at most: each is a pass over all bytes.
 const TEXTS: usize = 64;
@@ -50,19 +56,52 @@ fn holding(home: &Path, texts: &[Vec<u8>]) -> io::Result<Vec<String>> {
 
 fn holds(path: &Path, texts: &[Vec<u8>]) -> io::Result<bool> {
     let overlap = texts.iter().map(Vec::len).max().unwrap_or(0);
-    let mut file = File::open(path)?;
-    let mut piece: Vec<u8> = Vec::new();
+    let file = opened(path)?;
+    let (mut piece, mut place): (Vec<u8>, u64) = (Vec::new(), 0);
     loop {
-        let kept = piece.split_off(piece.len().saturating_sub(overlap));
-        piece = kept;
-        let read = (&mut file).take(PIECE as u64).read_to_end(&mut piece)?;
+        piece = piece.split_off(piece.len().saturating_sub(overlap));
+        let kept = piece.len();
+        piece.resize(kept + PIECE, 0);
+        let read = match file.read_at(&mut piece[kept..], place) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
+            Ok(0) => return Ok(false),
+            read => read?,
+        };
+        place += read as u64;
+        piece.truncate(kept + read);
         if texts.iter().any(|text| stands_in(&piece, text)) {
             return Ok(true);
         }
-        if read == 0 {
-            return Ok(false);
-        }
     }
+}
+
+/// Opens a file to read. One that SQLite may be using stays open for ever: when a process closes a file, it loses all locks
+/// that it holds on it, SQLite's too, and another program that looks at the database would then remove its write-ahead log
+/// with all that is not in the database yet.
+fn opened(path: &Path) -> io::Result<Arc<File>> {
+    if !is_of_database(path) {
+        return File::open(path).map(Arc::new);
+    }
+    let key = |about: &fs::Metadata| (about.dev(), about.ino());
+    let mut kept = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let wanted = key(&fs::metadata(path)?);
+    if let Some(file) = kept.get(&wanted) {
+        return Ok(Arc::clone(file));
+    }
+    let file = Arc::new(File::open(path)?);
+    kept.insert(key(&file.metadata()?), Arc::clone(&file));
+    Ok(file)
+}
+
+/// The files that stay open, by device and number. A daemon has a few.
+static OPEN: Mutex<BTreeMap<(u64, u64), Arc<File>>> = Mutex::new(BTreeMap::new());
+
+/// Whether a file is a database, or lies beside one, by its name.
+fn is_of_database(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    DATABASES
+        .iter()
+        .any(|database| name.strip_prefix(database).is_some_and(|rest| rest.is_empty() || rest.starts_with('-')))
 }
 
 fn stands_in(bytes: &[u8], text: &[u8]) -> bool {

@@ -5,12 +5,15 @@ mod error;
 mod migrate;
 
 use std::fs::{DirBuilder, OpenOptions, Permissions};
+use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, Row, Transaction, TransactionBehavior};
+use rustix::fs::{Access, access};
+use rustix::io::Errno;
 
 pub use error::DatabaseError;
 
@@ -192,25 +195,37 @@ impl Database {
 
 /// SQLite gives its side files the permissions of the main one, so that one is made first, and closed to others. Returns
 /// the permissions it had, where others had some.
+///
+/// A file that is there is not opened: closing it would take away the locks that other connections of this process hold, and
+/// another program that looks at the file would then take it for one that nobody uses, and remove its write-ahead log.
 fn prepare_file(path: &Path) -> Result<Option<u32>, DatabaseError> {
     let failed =
         |doing| move |source| DatabaseError::File { path: path.to_path_buf(), doing, source: Arc::new(source) };
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed("making the folder of"))?;
     }
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .open(path)
-        .map_err(failed("opening"))?;
-    let mode = file.metadata().map_err(failed("examining"))?.permissions().mode();
+    let about = match std::fs::metadata(path) {
+        Ok(about) => about,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let mut new = OpenOptions::new();
+            new.read(true)
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .mode(0o600)
+                .open(path)
+                .map_err(failed("opening"))?;
+            return Ok(None);
+        }
+        Err(error) => return Err(failed("examining")(error)),
+    };
+    let usable = if about.is_dir() { Err(Errno::ISDIR) } else { access(path, Access::READ_OK | Access::WRITE_OK) };
+    usable.map_err(io::Error::from).map_err(failed("opening"))?;
+    let mode = about.permissions().mode();
     if mode & 0o077 == 0 {
         return Ok(None);
     }
-    file.set_permissions(Permissions::from_mode(0o600)).map_err(failed("closing to others"))?;
+    std::fs::set_permissions(path, Permissions::from_mode(0o600)).map_err(failed("closing to others"))?;
     Ok(Some(mode & 0o777))
 }
 
