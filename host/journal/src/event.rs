@@ -1,5 +1,6 @@
 //! Events: what kinds there are, and how one is written and read.
 
+use homeagent_types::lenient;
 use rusqlite::types::Type;
 use rusqlite::{Connection, Row, Rows, params};
 use serde::{Deserialize, Serialize};
@@ -224,7 +225,7 @@ impl Event {
             kind: EventKind::from_name(&name).ok_or_else(|| damaged(5, format!("no event kind \"{name}\"").into()))?,
             hidden: row.get(6)?,
             audience: row.get(7)?,
-            payload: serde_json::from_str(&payload).map_err(|error| damaged(8, error.into()))?,
+            payload: lenient::from_slice(payload.as_bytes()).map_err(|error| damaged(8, error.into()))?,
         })
     }
 }

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use homeagent_types::lenient;
 use rusqlite::{Connection, OptionalExtension as _, params};
 use serde_json::{Map, Value};
 
@@ -135,7 +136,7 @@ fn rewrite_one(connection: &Connection, seq: Seq, change: &impl Fn(EventKind, &m
     let Some((kind, text)) = row else { return Ok(false) };
     let Some(kind) = EventKind::from_name(&kind) else { return Ok(false) };
     // One that is damaged may hold the words all the same, and nobody reads it.
-    let mut payload = serde_json::from_str(&text).unwrap_or_else(|_| Value::from(FORGOTTEN));
+    let mut payload = lenient::from_slice(text.as_bytes()).unwrap_or_else(|_| Value::from(FORGOTTEN));
     change(kind, &mut payload);
     let rewritten = payload.to_string();
     if rewritten == text {

@@ -11,7 +11,6 @@ mod durable;
 mod follower;
 pub mod graph;
 pub mod index;
-mod lenient;
 mod memory;
 pub mod nearness;
 mod own_model;

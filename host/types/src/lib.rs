@@ -11,6 +11,7 @@ pub mod fit;
 pub mod input;
 pub mod json;
 pub mod knowledge;
+pub mod lenient;
 pub mod lines;
 pub mod memory;
 pub mod model;

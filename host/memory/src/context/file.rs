@@ -5,11 +5,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use homeagent_types::lenient;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::entry::Entry;
-use crate::{durable, lenient};
+use crate::durable;
 
 /// The version of the file's shape.
 const VERSION: u32 = 1;

@@ -3,10 +3,12 @@
 use std::io;
 use std::{fs, path::PathBuf};
 
+use homeagent_types::lenient;
+
 use super::entry::Entry;
 use super::file::{Files, Saved};
 use super::service::RelevanceContext;
-use crate::{durable, lenient};
+use crate::durable;
 
 /// Changes a message; false: it stays as it is.
 pub(crate) type Change<'a> = &'a dyn Fn(&mut Entry) -> bool;

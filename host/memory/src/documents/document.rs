@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::{fs, io};
 
-use homeagent_types::Audience;
 use homeagent_types::model::Message;
+use homeagent_types::{Audience, lenient};
 use serde::{Deserialize, Serialize};
 
 use crate::context::{Entry, texts_of};
-use crate::{durable, lenient};
+use crate::durable;
 
 /// The version of the file's shape.
 const VERSION: u32 = 1;

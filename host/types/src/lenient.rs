@@ -1,4 +1,4 @@
-//! Reading JSON files that a person, an editor or a power cut may have touched.
+//! Reading JSON that a person, an editor or another program may have touched.
 
 use serde::de::DeserializeOwned;
 
@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 /// # Errors
 ///
 /// What is wrong with it otherwise.
-pub(crate) fn from_slice<T: DeserializeOwned>(bytes: &[u8]) -> serde_json::Result<T> {
+pub fn from_slice<T: DeserializeOwned>(bytes: &[u8]) -> serde_json::Result<T> {
     match serde_json::from_slice(bytes) {
         Ok(value) => Ok(value),
         Err(error) => {
