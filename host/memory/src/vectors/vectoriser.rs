@@ -155,8 +155,12 @@ impl Vectoriser {
                 let (source, vectors, model) =
                     (Arc::clone(&self.source), self.vectors.clone(), embedder.identity().clone());
                 let kept = tokio::task::spawn_blocking(move || keep(source.as_ref(), &vectors, made, &model, after));
-                let kept = kept.await?? as u64;
-                self.progress.send_modify(|progress| progress.embedded += kept);
+                let (kept, other) = kept.await??;
+                self.progress.send_modify(|progress| progress.embedded += kept as u64);
+                if let Some(other) = other {
+                    *last = other - 1;
+                    continue;
+                }
             }
             *last = reached;
         }
@@ -193,24 +197,26 @@ fn lacking(texts: Vec<(i64, String)>, missing: &[i64]) -> Vec<(i64, String)> {
 }
 
 /// Keeps vectors of texts that came after `after`, but for those whose texts were removed, or are others, since they were
-/// read: what was forgotten meanwhile is to be in no vector. Returns how many were kept.
+/// read: what was forgotten meanwhile is to be in no vector. Returns how many were kept, and the first of those that are
+/// others.
 fn keep(
     source: &dyn TextSource,
     vectors: &Vectors,
     made: Vec<Made>,
     model: &ModelIdentity,
     after: i64,
-) -> Result<usize, DatabaseError> {
+) -> Result<(usize, Option<i64>), DatabaseError> {
     let (texts, made): (Vec<(i64, String)>, Vec<(i64, Vec<f32>)>) =
         made.into_iter().map(|made| ((made.id, made.text), (made.id, made.vector))).unzip();
     vectors.put(source.kind(), &made, model)?;
     // Whoever removes a text from now on removes the vector with it.
     let there: HashMap<i64, String> = source.texts_after(after, BATCH)?.into_iter().collect();
-    let gone: Vec<i64> = texts.iter().filter(|(id, text)| there.get(id) != Some(text)).map(|(id, _)| *id).collect();
-    if !gone.is_empty() {
-        vectors.remove(source.kind(), &gone)?;
+    let others: Vec<i64> = texts.iter().filter(|(id, text)| there.get(id) != Some(text)).map(|(id, _)| *id).collect();
+    if !others.is_empty() {
+        vectors.remove(source.kind(), &others)?;
     }
-    Ok(made.len() - gone.len())
+    let first = others.iter().copied().find(|id| there.contains_key(id));
+    Ok((made.len() - others.len(), first))
 }
 
 #[cfg(test)]

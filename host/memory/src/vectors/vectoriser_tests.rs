@@ -227,6 +227,22 @@ async fn what_is_forgotten_while_it_is_embedded_is_in_no_vector() {
 }
 
 #[tokio::test]
+async fn a_text_that_becomes_another_while_it_is_embedded_is_embedded_again() {
+    let shelf = Shelf::of(3);
+    let answer = Arc::<Notify>::default();
+    let (model, mut heard) = model("one", |model| model.answer = Some(Arc::clone(&answer)));
+    let mut work = Work::begin(&shelf, Some(model));
+    heard.recv().await.expect("all texts");
+    shelf.texts().insert(2, "another".to_owned());
+    answer.notify_one();
+    assert_eq!(heard.recv().await.expect("the other text"), ["another"]);
+    answer.notify_one();
+    let progress = work.until(|progress| progress.complete).await;
+    assert_eq!(progress.embedded, 3);
+    assert_eq!(work.there("one", 1..=3), [1, 2, 3]);
+}
+
+#[tokio::test]
 async fn it_ends_when_it_is_told_to_however_long_the_model_takes() {
     let shelf = Shelf::of(1);
     let (model, mut heard) = model("one", |model| model.answer = Some(Arc::default()));
