@@ -57,6 +57,8 @@ struct Shared {
     changed: Notify,
     writer: Mutex<Connection>,
     reader: Mutex<Connection>,
+    /// Held while a file is written: two who write one would meet beside it.
+    files: Mutex<()>,
 }
 
 impl Documents {
@@ -75,6 +77,7 @@ impl Documents {
             changed: Notify::new(),
             writer: Mutex::new(database.writer()?),
             reader: Mutex::new(database.reader()?),
+            files: Mutex::default(),
         };
         let documents = Self { shared: Arc::new(shared) };
         documents.finish_writes()?;
@@ -128,7 +131,10 @@ impl Documents {
         self.vectors().drop_from_cache(Kind::Document, &[number]);
         self.vectors().drop_from_cache(Kind::Document, before.as_slice());
         let path = self.path(&document.id);
-        let written = durable::folder(&self.shared.folder).and_then(|()| document.write(&path));
+        let written = durable::folder(&self.shared.folder).and_then(|()| {
+            let _one_at_a_time = self.files();
+            document.write(&path)
+        });
         if let Err(source) = written {
             // Where another text was there, it still is.
             self.finish_write(&document.id)?;
@@ -362,6 +368,7 @@ impl Documents {
 
     fn rewrite(&self, document: &Document) -> Result<(), DocumentError> {
         let path = self.path(&document.id);
+        let _one_at_a_time = self.files();
         document.write(&path).map_err(|source| DocumentError::File { path, doing: "writing", source })
     }
 
@@ -407,6 +414,10 @@ impl Documents {
 
     pub(crate) fn vectors(&self) -> &Vectors {
         &self.shared.vectors
+    }
+
+    pub(crate) fn files(&self) -> MutexGuard<'_, ()> {
+        self.shared.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn changed(&self) -> &Notify {

@@ -31,7 +31,11 @@ impl Documents {
     pub(crate) fn keep_vector(&self, id: &str, number: i64, vector: &DocumentVector) -> Result<(), DocumentError> {
         let path = self.vector_path(id);
         let stored = StoredVector { model: vector.model.to_string(), vector: vector.vector.clone() };
-        stored.write(&path).map_err(|source| DocumentError::File { path, doing: "writing the vector of", source })?;
+        let written = {
+            let _one_at_a_time = self.files();
+            stored.write(&path)
+        };
+        written.map_err(|source| DocumentError::File { path, doing: "writing the vector of", source })?;
         self.vectors().put(Kind::Document, &[(number, vector.vector.clone())], &vector.model)?;
         Ok(())
     }

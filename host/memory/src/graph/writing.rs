@@ -69,8 +69,10 @@ impl<'a> Writing<'a> {
         if let Some(id) = self.known_audience(&text) {
             return Ok(id);
         }
-        self.connection.execute("INSERT INTO graph_audiences (text) VALUES (?1)", [&text])?;
-        let id = self.connection.last_insert_rowid();
+        // It may be there already: of another program's making.
+        self.connection.execute("INSERT OR IGNORE INTO graph_audiences (text) VALUES (?1)", [&text])?;
+        let sql = "SELECT id FROM graph_audiences WHERE text = ?1";
+        let id = self.connection.query_row(sql, [&text], |row| row.get(0))?;
         self.done.audiences.push((text, id));
         Ok(id)
     }
