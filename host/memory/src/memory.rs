@@ -136,17 +136,20 @@ impl Memory {
         )?;
         let own_model = OwnModel::open(&database, settings.clone())?;
         let graph = Graph::open(&database, audiences.clone())?;
+        graph.set_vectors(vectors.clone());
         recall.set_entities(Arc::new(graph.clone()));
         let names = Vectoriser::new(Arc::new(graph.clone()), vectors.clone(), embedder.clone());
         let curated = Curated::open(&home);
         let tools = Arc::new(GraphTools::new(graph.clone(), curated.clone(), audiences.clone()));
-        tools.set_names(NameVectors::new(graph.clone(), vectors.clone(), embedder.clone()));
+        let name_vectors = NameVectors::new(graph.clone(), vectors.clone(), embedder.clone());
+        tools.set_names(name_vectors.clone());
         let documents = Documents::open(&home, &database, &vectors)?;
         let distiller = Distiller::open(distill::Parts {
             database: database.clone(),
             journal: journal.clone(),
             settings: settings.clone(),
             graph: graph.clone(),
+            names: Some(name_vectors),
             documents: Some(Arc::new(Cold { documents: documents.clone(), settings: settings.clone() })),
             judge: Some(Arc::new(own_model.clone())),
         })?;
