@@ -44,10 +44,15 @@ pub(crate) fn replace_with(path: &Path, fill: impl FnOnce(&mut File) -> io::Resu
 pub(crate) fn replace_unchanged(path: &Path, expected: &[u8], bytes: &[u8]) -> io::Result<bool> {
     let beside = unfinished(path);
     let exchange = |flags| renameat_with(CWD, &beside, CWD, path, flags);
+    let is_expected = || fs::read(path).map_or(expected.is_empty(), |found| found == expected);
     let write = || {
         step()?;
         write_out(&beside, |file| file.write_all(bytes))?;
         step()?;
+        // Writing took its time. What comes between this look and the next step is found after it, and given back.
+        if !is_expected() {
+            return Ok(false);
+        }
         let replaced = match exchange(RenameFlags::EXCHANGE) {
             Ok(()) if fs::read(&beside)? == expected => fs::remove_file(&beside).map(|()| true)?,
             Ok(()) => {
@@ -60,13 +65,7 @@ pub(crate) fn replace_unchanged(path: &Path, expected: &[u8], bytes: &[u8]) -> i
             },
             Err(Errno::NOENT) => false,
             // A file system where two can't change places: there is a moment in which another's change would be lost.
-            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
-                let is_expected = fs::read(path).map_or(expected.is_empty(), |found| found == expected);
-                if is_expected {
-                    fs::rename(&beside, path)?;
-                }
-                is_expected
-            }
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => fs::rename(&beside, path).map(|()| true)?,
             Err(error) => return Err(error.into()),
         };
         step()?;
