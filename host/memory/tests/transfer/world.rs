@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use homeagent_journal::{EventKind, Journal, NewEvent, Seq};
+use homeagent_journal::{EventKind, Journal, JournalError, NewEvent, Seq};
+use homeagent_language::embed::Embedder;
 use homeagent_memory::curated::Curated;
-use homeagent_memory::documents::Document;
-use homeagent_memory::graph::{Claim, EntityKind, Node, Source};
+use homeagent_memory::documents::{Document, DocumentError};
+use homeagent_memory::graph::{Claim, Committed, EntityKind, GraphError, Node, Source};
 use homeagent_memory::{Memory, Parts};
 use homeagent_settings::{Bindings, Database, Secrets, Settings};
 use homeagent_types::memory::{MemoryForget, MemoryForgotten, MemoryWhat};
@@ -23,6 +24,8 @@ pub(crate) struct World {
     pub(crate) journal: Journal,
     pub(crate) memory: Arc<Memory>,
     pub(crate) kept: Option<TempDir>,
+    /// While it lives, there may come another.
+    _model: watch::Sender<Option<Arc<dyn Embedder>>>,
 }
 
 impl World {
@@ -34,21 +37,26 @@ impl World {
     }
 
     pub(crate) async fn open(folder: &Path) -> Self {
+        Self::with_model(folder, None).await
+    }
+
+    /// The same with what makes vectors.
+    pub(crate) async fn with_model(folder: &Path, model: Option<Arc<dyn Embedder>>) -> Self {
         let database = Database::open(folder.join("homeagent.db")).expect("it opens");
         let secrets = Secrets::open(&database, folder).expect("they open");
         let settings = Settings::open(&database, &secrets).expect("they open");
         settings.set_text("core.memory.text_log", "true").expect("it is set");
         let bindings = Bindings::open(&database).expect("they open");
         let journal = Journal::open(&database).expect("it opens");
-        let (_, embedder) = watch::channel(None);
+        let (model, embedder) = watch::channel(model);
         let home = folder.to_owned();
         let memory = Memory::open(Parts { home, journal: journal.clone(), settings, bindings, embedder });
         let memory = memory.expect("it opens");
         memory.caught_up().await;
-        Self { folder: folder.to_owned(), journal, memory, kept: None }
+        Self { folder: folder.to_owned(), journal, memory, kept: None, _model: model }
     }
 
-    async fn append(&self, kind: EventKind, payload: Value) -> Seq {
+    async fn try_append(&self, kind: EventKind, payload: Value) -> Result<Seq, JournalError> {
         let event = NewEvent {
             session: self.journal.current_session(ME).await.expect("a session"),
             run: None,
@@ -57,11 +65,23 @@ impl World {
             audience: format!("person:{ME}"),
             payload,
         };
-        self.journal.append(event).await.expect("appended")
+        self.journal.append(event).await
+    }
+
+    /// A person says something, and it can be found; its place.
+    pub(crate) async fn say(&self, text: &str) -> Seq {
+        let seq = self.append_said(text).await;
+        self.memory.caught_up().await;
+        seq
     }
 
     /// A person says something; its place.
-    pub(crate) async fn say(&self, text: &str) -> Seq {
+    pub(crate) async fn append_said(&self, text: &str) -> Seq {
+        self.try_say(text).await.expect("appended")
+    }
+
+    /// The same where the journal may refuse it.
+    pub(crate) async fn try_say(&self, text: &str) -> Result<Seq, JournalError> {
         let who = Principal {
             namespace: "cli".into(),
             user: "me".into(),
@@ -70,25 +90,31 @@ impl World {
             attested: true,
         };
         let payload = json!({ "message": Message::user(text), "speaker": who, "kind": "message" });
-        let seq = self.append(EventKind::UserMessageAdded, payload).await;
-        self.memory.caught_up().await;
-        seq
+        self.try_append(EventKind::UserMessageAdded, payload).await
     }
 
     /// The system prompt of a later turn tells of it.
     pub(crate) async fn prompt(&self, text: &str) -> Seq {
-        self.append(EventKind::SystemPromptSnapshotted, json!({ "prompt": format!("Earlier: {text}") })).await
+        let payload = json!({ "prompt": format!("Earlier: {text}") });
+        self.try_append(EventKind::SystemPromptSnapshotted, payload).await.expect("appended")
     }
 
     pub(crate) fn note(&self, title: &str, text: &str) -> String {
+        self.try_note(title, text).expect("written")
+    }
+
+    pub(crate) fn try_note(&self, title: &str, text: &str) -> Result<String, DocumentError> {
         let audience = Audience::Person(ME.to_owned());
         let note = Document::note(Some(title.to_owned()), text.to_owned(), ME.to_owned(), &audience, now());
-        self.memory.context().documents().put(&note, None).expect("written");
-        note.id
+        self.memory.context().documents().put(&note, None).map(|()| note.id)
     }
 
     /// The graph learns where somebody lives.
     pub(crate) fn learn(&self, who: &str, place: &str, seq: Seq) {
+        self.try_learn(who, place, seq).expect("learnt");
+    }
+
+    pub(crate) fn try_learn(&self, who: &str, place: &str, seq: Seq) -> Result<Committed, GraphError> {
         let sentence = format!("{who} lives in {place}");
         let node = |name: &str, kind| Node::Named(name.to_owned(), kind);
         let (who, place) = (node(who, EntityKind::Person), node(place, EntityKind::Place));
@@ -100,7 +126,7 @@ impl World {
             at_ms: now(),
             undoable: false,
         };
-        self.memory.graph().commit(&source, &[claim]).expect("learnt");
+        self.memory.graph().commit(&source, &[claim])
     }
 
     pub(crate) fn keep(&self, line: &str) {
