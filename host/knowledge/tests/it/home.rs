@@ -1,6 +1,6 @@
 //! A home folder with a knowledge base, and a model that knows words alone.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,12 +42,8 @@ impl Home {
 
     /// In a folder that is there.
     pub fn at(folder: TempDir) -> Self {
-        let database = Database::open(folder.path().join("homeagent.db")).unwrap();
-        let secrets = Secrets::open(&database, folder.path()).unwrap();
-        let settings = Settings::open(&database, &secrets).unwrap();
-        let (model, embedder) = watch::channel(None);
-        let parts = Parts { home: folder.path().to_path_buf(), settings: settings.clone(), embedder };
-        Self { knowledge: Knowledge::open(parts).unwrap(), settings, model, folder }
+        let (knowledge, settings, model) = knowledge_in(folder.path());
+        Self { knowledge, settings, model, folder }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -97,6 +93,16 @@ impl Home {
         });
         shown.collect()
     }
+}
+
+/// The knowledge base of a home folder, its settings, and where its model comes from.
+pub fn knowledge_in(folder: &Path) -> (Arc<Knowledge>, Settings, watch::Sender<Option<Arc<dyn Embedder>>>) {
+    let database = Database::open(folder.join("homeagent.db")).unwrap();
+    let secrets = Secrets::open(&database, folder).unwrap();
+    let settings = Settings::open(&database, &secrets).unwrap();
+    let (model, embedder) = watch::channel(None);
+    let parts = Parts { home: folder.to_path_buf(), settings: settings.clone(), embedder };
+    (Knowledge::open(parts).unwrap(), settings, model)
 }
 
 pub fn ask(text: &str) -> Ask {

@@ -6,5 +6,8 @@ mod faults;
 mod following;
 mod home;
 mod importing;
+mod kills;
 mod searching;
+#[path = "../../../memory/tests/faults/stage.rs"]
+mod stage;
 mod tools;
