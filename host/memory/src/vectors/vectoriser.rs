@@ -206,9 +206,12 @@ fn keep(
     model: &ModelIdentity,
     after: i64,
 ) -> Result<(usize, Option<i64>), DatabaseError> {
-    let (texts, made): (Vec<(i64, String)>, Vec<(i64, Vec<f32>)>) =
-        made.into_iter().map(|made| ((made.id, made.text), (made.id, made.vector))).unzip();
-    vectors.put(source.kind(), &made, model)?;
+    let (mut texts, mut made_of) = (Vec::new(), Vec::new());
+    for Made { id, text, vector } in made {
+        texts.push((id, text));
+        made_of.push((id, vector));
+    }
+    vectors.put(source.kind(), &made_of, model)?;
     // Whoever removes a text from now on removes the vector with it.
     let there: HashMap<i64, String> = source.texts_after(after, BATCH)?.into_iter().collect();
     let others: Vec<i64> = texts.iter().filter(|(id, text)| there.get(id) != Some(text)).map(|(id, _)| *id).collect();
@@ -216,7 +219,7 @@ fn keep(
         vectors.remove(source.kind(), &others)?;
     }
     let first = others.iter().copied().find(|id| there.contains_key(id));
-    Ok((made.len() - others.len(), first))
+    Ok((texts.len() - others.len(), first))
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ fn what_a_person_saves_while_the_agent_writes_the_list_is_kept() {
     let path = home.path().join("memory.md");
     let is_done = Arc::new(AtomicBool::new(false));
     let agent = {
-        let (curated, is_done) = (curated.clone(), Arc::clone(&is_done));
+        let is_done = Arc::clone(&is_done);
         std::thread::spawn(move || {
             for number in 0.. {
                 if is_done.load(Ordering::Relaxed) {
