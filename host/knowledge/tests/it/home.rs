@@ -16,10 +16,13 @@ use tokio::sync::watch;
 /// Longer than anything takes; only a test that fails waits for it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Where models come from, as the daemon loads them.
+pub type Models = watch::Sender<Option<Arc<dyn Embedder>>>;
+
 pub struct Home {
     pub knowledge: Arc<Knowledge>,
     pub settings: Settings,
-    pub model: watch::Sender<Option<Arc<dyn Embedder>>>,
+    pub model: Models,
     pub folder: TempDir,
 }
 
@@ -96,7 +99,7 @@ impl Home {
 }
 
 /// The knowledge base of a home folder, its settings, and where its model comes from.
-pub fn knowledge_in(folder: &Path) -> (Arc<Knowledge>, Settings, watch::Sender<Option<Arc<dyn Embedder>>>) {
+pub fn knowledge_in(folder: &Path) -> (Arc<Knowledge>, Settings, Models) {
     let database = Database::open(folder.join("homeagent.db")).unwrap();
     let secrets = Secrets::open(&database, folder).unwrap();
     let settings = Settings::open(&database, &secrets).unwrap();
