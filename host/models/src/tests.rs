@@ -44,6 +44,24 @@ async fn word_vectors_are_installed_used_and_left_without_a_restart() {
 }
 
 #[tokio::test]
+async fn what_a_death_left_of_a_model_is_none_and_in_nobodys_way() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("models");
+    fs::create_dir_all(folder.join(".small-e5.partial")).unwrap();
+    fs::write(folder.join(".small-e5.partial/model.onnx"), "half").unwrap();
+    fs::write(folder.join(".small.partial"), "猫 1 0\nca").unwrap();
+    let models = local(home.path());
+    used(&models, "tf-idf").await;
+    let names: Vec<String> = models.list().await.embedders.into_iter().map(|it| it.name).collect();
+    assert_eq!(names, ["source", "tf-idf"]);
+    let file = home.path().join("small.vec");
+    fs::write(&file, "猫 1 0\ncat 0.9 0.1\ncar 0 1\n").unwrap();
+    models.install(file.to_str().unwrap()).await.unwrap();
+    used(&models, "static").await;
+    assert!(!folder.join(".small.partial").exists());
+}
+
+#[tokio::test]
 async fn what_is_no_model_is_refused_in_words_and_leaves_nothing() {
     let home = tempfile::tempdir().unwrap();
     let models = local(home.path());

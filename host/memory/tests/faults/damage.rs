@@ -154,6 +154,18 @@ async fn a_memory_file_that_is_none_is_named_and_left_as_it_is() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_a_death_left_beside_the_list_is_forgotten_with_it() {
+    let world = World::new().await;
+    world.keep("likes tea");
+    world.keep("the safe opens with marigold");
+    fs::write(world.folder.join("memory.md.part"), "- the safe opens with marigo").expect("written");
+    world.forget(MemoryWhat::Text("marigo".to_owned()), false).await;
+    assert_eq!(world.holding("marigo"), Vec::<String>::new());
+    let lines = world.memory.curated().lines(&Viewer::Everything).expect("read");
+    assert!(lines.contains(&"likes tea".to_owned()), "{lines:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_write_of_a_document_that_a_death_cut_leaves_the_text_that_its_file_has() {
     let world = World::new().await;
     let id = world.note("Soup", "onions and thyme");
