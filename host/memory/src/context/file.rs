@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use homeagent_types::lenient;
 use serde::{Deserialize, Serialize};
@@ -45,15 +46,21 @@ pub(crate) fn returned<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Vec<
 #[derive(Clone, Debug)]
 pub(crate) struct Files {
     folder: PathBuf,
+    /// Held while a file is written: who saves and who forgets would meet beside it.
+    writing: Arc<Mutex<()>>,
 }
 
 impl Files {
     pub(crate) fn new(home: &Path) -> Self {
-        Self { folder: home.join("context") }
+        Self { folder: home.join("context"), writing: Arc::default() }
     }
 
     pub(super) fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    pub(super) fn writing(&self) -> MutexGuard<'_, ()> {
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The file of a conversation. Its name says nothing about whose it is, and fits whatever a channel's ids are.
@@ -92,6 +99,7 @@ impl Files {
     /// Writes what is saved of a conversation; when this returns it is on the disk.
     pub(crate) fn write(&self, saved: &Saved) -> io::Result<()> {
         durable::folder(&self.folder)?;
+        let _one_at_a_time = self.writing();
         durable::replace(&self.path(&saved.conversation), &serde_json::to_vec(saved)?)
     }
 }

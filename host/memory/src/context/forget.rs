@@ -30,7 +30,12 @@ impl Files {
         let paths: Vec<PathBuf> = files.map(|file| file.map(|file| file.path())).collect::<io::Result<_>>()?;
         let mut changed = 0;
         for path in paths {
-            let bytes = fs::read(&path)?;
+            let _one_at_a_time = self.writing();
+            let bytes = match fs::read(&path) {
+                // It was being written when the folder was listed, and has its place by now.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                read => read?,
+            };
             match lenient::from_slice::<Saved>(&bytes) {
                 Ok(mut saved) if path.extension().is_some_and(|ending| ending == "json") => {
                     let is_other = saved.entries.iter_mut().fold(false, |any, entry| change(entry) | any);
