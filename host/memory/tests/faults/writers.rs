@@ -61,7 +61,10 @@ fn what_a_person_saves_while_the_agent_writes_the_list_is_kept() {
                     return number;
                 }
                 let line = format!("agent {number}");
-                curated.add(&audience, &line).expect("kept");
+                if let Err(error) = curated.add(&audience, &line) {
+                    // This person saves faster than anybody could: the agent may be told that it was not kept.
+                    assert!(error.to_string().contains("it changes all the time"), "{error}");
+                }
                 if number >= 5 {
                     // A person who had read the list before it was added may have saved it without.
                     let _ = curated.remove(&Viewer::Everything, &format!("agent {}", number - 5));
