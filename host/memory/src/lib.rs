@@ -11,6 +11,7 @@ mod durable;
 mod follower;
 pub mod graph;
 pub mod index;
+pub mod known;
 mod lenient;
 mod memory;
 pub mod nearness;

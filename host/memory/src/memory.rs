@@ -22,6 +22,7 @@ use crate::documents::{DocumentTools, Documents};
 use crate::follower::{Follower, Following};
 use crate::graph::{Graph, GraphError, NameVectors};
 use crate::index::{Index, PassageKind};
+use crate::known::KnownDocuments;
 use crate::nearness::Nearness;
 use crate::own_model::OwnModel;
 use crate::recall::{Ask, Hit, Recall, RecallError};
@@ -83,6 +84,7 @@ pub struct Memory {
     recall: Recall,
     graph: Graph,
     curated: Curated,
+    known: KnownDocuments,
     tools: Arc<GraphTools>,
     distiller: Distiller,
     text_log: TextLog,
@@ -141,12 +143,15 @@ impl Memory {
         let name_vectors = NameVectors::new(graph.clone(), vectors.clone(), embedder.clone());
         tools.set_names(name_vectors.clone());
         let documents = Documents::open(&home, &database, &vectors)?;
+        let known = KnownDocuments::open(&database, graph.clone(), documents.clone())?;
+        tools.set_known(known.clone());
         let distiller = Distiller::open(distill::Parts {
             database: database.clone(),
             journal: journal.clone(),
             settings: settings.clone(),
             graph: graph.clone(),
             names: Some(name_vectors),
+            known: Some(known.clone()),
             documents: Some(Arc::new(Cold { documents: documents.clone(), settings: settings.clone() })),
             judge: Some(Arc::new(own_model.clone())),
         })?;
@@ -177,6 +182,7 @@ impl Memory {
             recall,
             graph,
             curated,
+            known,
             tools,
             distiller,
             text_log,
@@ -252,6 +258,12 @@ impl Memory {
     #[must_use]
     pub fn curated(&self) -> &Curated {
         &self.curated
+    }
+
+    /// What the graph knows, as documents.
+    #[must_use]
+    pub fn known(&self) -> &KnownDocuments {
+        &self.known
     }
 
     /// What its parts offer the agent's models.

@@ -21,7 +21,7 @@ use homeagent_types::{CallError, Viewer, now};
 use serde_json::Value;
 
 use crate::context::Entry;
-use crate::documents::{Document, Fate};
+use crate::documents::{Document, Fate, Kind};
 use crate::follower::passage;
 use crate::index::{Index, Passage, PassageKind};
 use crate::memory::Memory;
@@ -182,6 +182,7 @@ impl Memory {
             curated: self.curated().clone(),
             context: self.context().clone(),
             audiences: self.audiences().clone(),
+            known: self.known().clone(),
         }
     }
 
@@ -213,6 +214,7 @@ struct Rest {
     curated: crate::curated::Curated,
     context: crate::context::RelevanceContext,
     audiences: crate::Audiences,
+    known: crate::known::KnownDocuments,
 }
 
 impl Rest {
@@ -220,6 +222,9 @@ impl Rest {
         let words = plan.words();
         let is_to_go = |text: &str| words.are_in(text);
         let documents = self.context.documents();
+        // They are written again of what is left; until all of it is gone, of nothing.
+        let held = self.known.hold();
+        self.known.clear(&held).map_err(failed)?;
         let decided = documents.decide(&|document| fate(document, plan, &words), &is_to_go, false).map_err(failed)?;
         self.context.change(&|entry| strike(entry, plan, &words), &is_to_go, false).map_err(failed)?;
         let of_journal = plan.whole.iter().chain(&plan.touched).map(|seq| format!("journal:{seq}"));
@@ -243,7 +248,12 @@ impl Rest {
         let words = plan.words();
         let is_to_go = |text: &str| words.are_in(text);
         let documents = self.context.documents();
-        let decided = documents.decide(&|document| fate(document, plan, &words), &is_to_go, true).map_err(failed)?;
+        let shown = |document: Document| match document.kind {
+            // That follows the graph, and is no loss.
+            Kind::Known => Fate::Stays,
+            _ => fate(document, plan, &words),
+        };
+        let decided = documents.decide(&shown, &is_to_go, true).map_err(failed)?;
         forgotten.documents = decided.len();
         for id in decided.iter().take(SAMPLES) {
             let texts = documents.read(id).map(|document| document.texts()).unwrap_or_default();
@@ -283,7 +293,8 @@ fn strike(entry: &mut Entry, plan: &Plan, words: &Words) -> bool {
 }
 
 fn fate(mut document: Document, plan: &Plan, words: &Words) -> Fate {
-    if plan.takes(&document) {
+    // What tells of the graph is written again of what is left of that.
+    if plan.takes(&document) || document.kind == Kind::Known {
         return Fate::Goes;
     }
     let mut changed = document.events.iter_mut().fold(false, |any, entry| strike(entry, plan, words) | any);
