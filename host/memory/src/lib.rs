@@ -19,6 +19,7 @@ mod own_model;
 pub mod recall;
 mod recollecting;
 pub mod recollection;
+mod reindexing;
 pub mod said;
 mod serving;
 pub mod social;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use homeagent_journal::Journal;
 use homeagent_language::embed::CurrentEmbedder;
 use homeagent_settings::{Bindings, Database, DatabaseError, Settings};
-use homeagent_types::memory::Advice;
+use homeagent_types::memory::{Advice, MemoryRebuilding};
 use homeagent_types::ports::{Adviser, Toolbox};
 use homeagent_types::{CallError, Viewer, now};
 use tokio::sync::watch;
@@ -93,6 +93,7 @@ pub struct Memory {
     own_model: OwnModel,
     following: watch::Receiver<Following>,
     progress: watch::Receiver<Progress>,
+    rebuilding: watch::Sender<Option<MemoryRebuilding>>,
     stop: CancellationToken,
     tasks: TaskTracker,
 }
@@ -143,6 +144,7 @@ impl Memory {
         let name_vectors = NameVectors::new(graph.clone(), vectors.clone(), embedder.clone());
         tools.set_names(name_vectors.clone());
         let documents = Documents::open(&home, &database, &vectors)?;
+        documents.set_index(index.clone());
         let known = KnownDocuments::open(&database, graph.clone(), documents.clone())?;
         tools.set_known(known.clone());
         let distiller = Distiller::open(distill::Parts {
@@ -170,6 +172,7 @@ impl Memory {
             forgetting: tokio::sync::Mutex::default(),
             following: follower.state(),
             progress: vectoriser.progress(),
+            rebuilding: watch::Sender::new(None),
             nearness: Nearness::new(embedder.clone()),
             own_model,
             stop: CancellationToken::new(),
@@ -195,7 +198,7 @@ impl Memory {
         memory.tasks.spawn(documents.clone().keep_vectors(memory.embedder.clone(), stop()));
         memory.tasks.spawn(memory.distiller.clone().run(stop()));
         memory.tasks.spawn_blocking(move || {
-            if let Err(error) = documents.look_through() {
+            if let Err(error) = documents.look_through().and_then(|_| documents.offer_missing()) {
                 tracing::warn!(%error, "the folder of documents can't be looked through");
             }
         });
@@ -204,6 +207,11 @@ impl Memory {
         memory.tasks.spawn(async move { going_on.go_on_forgetting().await });
         memory.tools.set_recaller(Arc::new(OwnRecall(Arc::downgrade(&memory))));
         Ok(memory)
+    }
+
+    /// What is being made anew, for whoever looks.
+    pub(crate) fn rebuilding(&self) -> &watch::Sender<Option<MemoryRebuilding>> {
+        &self.rebuilding
     }
 
     pub(crate) fn home(&self) -> &std::path::Path {

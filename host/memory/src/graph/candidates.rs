@@ -127,4 +127,13 @@ impl Graph {
             Ok(found.iter().map(|text| Audience::parse(text)).collect())
         })
     }
+
+    /// Makes the words anew by which names and values are found, in one transaction: they are found as before until it is done.
+    ///
+    /// # Errors
+    ///
+    /// What the database answers; then they are as they were.
+    pub fn feed_anew(&self) -> Result<(), GraphError> {
+        self.write("making the graph's terms anew", |writing| Ok(super::terms::make_anew(writing.connection)?))
+    }
 }

@@ -140,7 +140,9 @@ impl Memory {
                         index.remove(kind, std::slice::from_ref(&origin))?;
                         again.push(origin);
                     }
-                    _ => drop(index.forget(kind, std::slice::from_ref(&origin))?),
+                    // Its document goes, or comes back without the words.
+                    PassageKind::Document => drop(index.remove(kind, std::slice::from_ref(&origin))?),
+                    PassageKind::Sentence => drop(index.forget(kind, std::slice::from_ref(&origin))?),
                 }
             }
             again.retain(|origin| touched.contains(origin));
@@ -351,12 +353,12 @@ fn sample(kind: &str, id: String, text: &str) -> MemorySample {
     MemorySample { kind: kind.to_owned(), id, text: line.chars().take(SAMPLE).collect() }
 }
 
-async fn blocking<T: Send + 'static, E: std::fmt::Display + Send + 'static>(
+pub(crate) async fn blocking<T: Send + 'static, E: std::fmt::Display + Send + 'static>(
     work: impl FnOnce() -> Result<T, E> + Send + 'static,
 ) -> Result<T, CallError> {
     tokio::task::spawn_blocking(work).await.map_err(failed)?.map_err(failed)
 }
 
-fn failed(error: impl std::fmt::Display) -> CallError {
+pub(crate) fn failed(error: impl std::fmt::Display) -> CallError {
     CallError::Other(error.to_string())
 }

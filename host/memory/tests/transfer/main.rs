@@ -3,4 +3,5 @@
 mod carrying;
 mod forgetting;
 mod known;
+mod reindexing;
 mod world;
