@@ -120,6 +120,9 @@ impl Memory {
     pub fn open(parts: Parts) -> Result<Arc<Self>, OpenError> {
         let Parts { home, journal, settings, bindings, embedder } = parts;
         let database = Database::open(home.join(FILE))?;
+        for remark in database.take_remarks() {
+            tracing::warn!("{remark}");
+        }
         let audiences = Audiences::open(&database, bindings)?;
         let vectors = Vectors::open(&database)?;
         let index = Index::open(&database, &vectors)?;
@@ -197,9 +200,14 @@ impl Memory {
         memory.tasks.spawn(names.run(stop()));
         memory.tasks.spawn(documents.clone().keep_vectors(memory.embedder.clone(), stop()));
         memory.tasks.spawn(memory.distiller.clone().run(stop()));
+        let looked_at = memory.database.clone();
         memory.tasks.spawn_blocking(move || {
             if let Err(error) = documents.look_through().and_then(|_| documents.offer_missing()) {
                 tracing::warn!(%error, "the folder of documents can't be looked through");
+            }
+            match looked_at.damage() {
+                Ok(findings) => findings.iter().for_each(|finding| tracing::error!("{finding}")),
+                Err(error) => tracing::error!(%error, "the memory's file can't be looked through"),
             }
         });
         let memory = Arc::new(memory);

@@ -1,6 +1,5 @@
 //! Notes and what is known as passages of the index, so that the one recall finds them. Talk is there as it was said.
 
-use homeagent_settings::DatabaseError;
 use homeagent_types::Audience;
 
 use super::document::{Document, Kind};
@@ -18,11 +17,15 @@ impl Documents {
         let _ = self.index().set(index);
     }
 
-    /// Puts documents into the index as they are now.
-    pub(super) fn offer(&self, documents: &[Document]) -> Result<(), DatabaseError> {
-        let Some(index) = self.index().get() else { return Ok(()) };
+    /// Puts documents into the index as they are now. They are kept where that fails, and offered again at the next start.
+    pub(super) fn offer(&self, documents: &[Document]) {
+        let Some(index) = self.index().get() else { return };
         let passages: Vec<Passage> = documents.iter().filter_map(passage).collect();
-        if passages.is_empty() { Ok(()) } else { index.put(&passages) }
+        if !passages.is_empty()
+            && let Err(error) = index.put(&passages)
+        {
+            tracing::warn!(%error, "what was written down is not found by recall yet");
+        }
     }
 
     /// Puts into the index what it lacks. Reads the list of all documents; for a thread of its own.
@@ -38,7 +41,7 @@ impl Documents {
                 && !is_there
                 && let Ok(document) = self.read(&listed.id)
             {
-                self.offer(&[document])?;
+                self.offer(&[document]);
             }
             Ok(())
         })
@@ -54,7 +57,7 @@ impl Documents {
             if let Ok(document) = self.read(&listed.id) {
                 let terms = terms_of(&document);
                 self.write("listing a document anew", |connection| table::feed(connection, listed.number, &terms))?;
-                self.offer(&[document])?;
+                self.offer(&[document]);
             }
             Ok(())
         })

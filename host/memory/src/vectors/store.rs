@@ -251,7 +251,7 @@ impl Vectors {
 }
 
 /// Removes a vector in the transaction of whoever removes what it stands for.
-pub(crate) fn delete(transaction: &Transaction<'_>, kind: Kind, id: i64) -> rusqlite::Result<()> {
+pub(crate) fn delete(transaction: &Connection, kind: Kind, id: i64) -> rusqlite::Result<()> {
     let mut delete = transaction.prepare_cached("DELETE FROM vectors WHERE kind = ?1 AND id = ?2")?;
     delete.execute(params![kind.code(), id]).map(drop)
 }
