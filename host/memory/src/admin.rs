@@ -10,11 +10,11 @@ use homeagent_types::memory::{
     MemoryOfRun, MemoryPassage, MemoryPlace, MemoryQuery, MemoryRelation, MemoryScore, MemoryShown, MemoryState,
 };
 use homeagent_types::ports::MemoryAdmin;
-use homeagent_types::{CallError, Viewer};
+use homeagent_types::{Audience, CallError, Viewer};
 use serde_json::Value;
 
 use crate::graph::{Graph, Relation};
-use crate::index::Passage;
+use crate::index::{Passage, PassageKind};
 use crate::memory::Memory;
 use crate::recall::{Hit, Parts};
 use crate::said::{Said, Speaker};
@@ -50,6 +50,27 @@ impl Memory {
         Ok(said)
     }
 
+    /// A document as one passage. What is not listed is not looked for in the folder.
+    async fn written_down(&self, id: &str, viewer: &Viewer) -> Result<MemoryPassage, CallError> {
+        let (documents, id, viewer) = (self.context().documents().clone(), id.to_owned(), viewer.clone());
+        let read = move || {
+            let listed = documents.listed(&id).map_err(failed)?;
+            let seen = listed.filter(|listed| viewer.may_see(&Audience::parse(&listed.audience)));
+            let listed = seen.ok_or_else(|| CallError::NotFound(format!("there is no passage document/{id}")))?;
+            let document = documents.read(&listed.id).map_err(failed)?;
+            Ok(MemoryPassage {
+                id: format!("document/{}", document.id),
+                kind: PassageKind::Document.as_str().to_owned(),
+                conversation: document.conversation.clone(),
+                audience: document.audience.clone(),
+                speaker: String::new(),
+                at_ms: document.to_ms,
+                text: document.texts().join("\n"),
+            })
+        };
+        tokio::task::spawn_blocking(read).await.map_err(failed)?
+    }
+
     /// What stayed in the window of a run, and what left it.
     async fn window_of(&self, run: &str) -> Option<Value> {
         let explanation = self.context().explain(run).await.ok().flatten()?;
@@ -73,9 +94,13 @@ impl MemoryAdmin for Memory {
     }
 
     async fn show(&self, id: &str, around: usize, everything: bool) -> Result<MemoryPlace, CallError> {
+        if let Some(document) = id.strip_prefix("document/") {
+            let passage = self.written_down(document, &self.admin_viewer(everything)).await?;
+            return Ok(MemoryPlace { before: Vec::new(), passage, after: Vec::new() });
+        }
         let seq = id.split_once('/').filter(|(kind, _)| matches!(*kind, "said" | "answered"));
         let seq: Seq = seq.and_then(|(_, seq)| seq.parse().ok()).ok_or_else(|| {
-            CallError::Invalid(format!("\"{id}\" is no passage of the journal; `waiter memory search` shows their ids"))
+            CallError::Invalid(format!("\"{id}\" is no passage; `waiter memory search` shows their ids"))
         })?;
         let viewer = self.admin_viewer(everything);
         let events = self.journal().events_at(vec![seq]).await.map_err(failed)?;
@@ -130,12 +155,18 @@ impl MemoryAdmin for Memory {
             model: status.model,
             embedded: status.vectors.embedded,
             complete: status.vectors.complete,
+            rebuilding: self.rebuilding().borrow().clone(),
             problems: status.following.error.into_iter().chain(status.vectors.error).collect(),
         })
     }
 
     async fn forget(&self, wish: MemoryForget) -> Result<MemoryForgotten, CallError> {
         Self::forget(self, wish).await
+    }
+
+    async fn reindex(&self) -> Result<MemoryState, CallError> {
+        Self::reindex(self).await?;
+        MemoryAdmin::state(self).await
     }
 
     async fn export(self: Arc<Self>, file: MemoryFile) -> Result<MemoryExported, CallError> {

@@ -69,13 +69,50 @@ pub(crate) struct Follower {
 
 /// What a stretch of the journal says.
 #[derive(Default)]
-struct Stretch {
+pub(crate) struct Stretch {
     said: Vec<Said>,
     /// The events of runs whose inputs were given back: another run says them again.
     returned: Vec<String>,
     /// What is said in them goes into the text log.
     events: Vec<Event>,
-    reached: Seq,
+    /// Its last event; the one after which was asked where there is no more.
+    pub(crate) reached: Seq,
+}
+
+impl Stretch {
+    /// What the journal has after an event, a stretch of it.
+    pub(crate) async fn read(journal: &Journal, after: Seq) -> Result<Self, JournalError> {
+        let kinds = vec![EventKind::UserMessageAdded, EventKind::AssistantMessageAdded, EventKind::RunFailed];
+        let filter = EventFilter { kinds, hidden: true, ..EventFilter::default() };
+        let tail = journal.events_after(after, filter).await?;
+        let mut stretch = Self { reached: tail.reached, ..Self::default() };
+        for event in &tail.events {
+            stretch.said.extend(Said::read(event));
+            if let Some(run) = returned(event) {
+                let events = journal.run_events(run).await?;
+                stretch.returned.extend(events.iter().map(|event| event.seq.to_string()));
+            }
+        }
+        stretch.events = tail.events;
+        Ok(stretch)
+    }
+
+    /// Has the index hold what it says: what is there already changes nothing. Blocks.
+    pub(crate) fn index(&self, index: &Index, audiences: &Audiences, zone: &TimeZone) -> Result<(), DatabaseError> {
+        for said in &self.said {
+            if let Speaker::Person(who) = &said.speaker {
+                audiences.heard(who, &said.audience)?;
+            }
+        }
+        let passages: Vec<Passage> = self.said.iter().map(|said| passage(said, zone)).collect();
+        index.put(&passages)?;
+        if !self.returned.is_empty() {
+            for kind in [PassageKind::Said, PassageKind::Answered] {
+                index.remove(kind, &self.returned)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Follower {
@@ -140,7 +177,7 @@ impl Follower {
     /// Takes the next stretch in; false: there is none.
     async fn advance(&self) -> Result<bool, FollowError> {
         let after = self.state.borrow().reached;
-        let mut stretch = self.read(after).await?;
+        let mut stretch = Stretch::read(&self.journal, after).await?;
         if stretch.reached == after {
             return Ok(false);
         }
@@ -149,7 +186,8 @@ impl Follower {
         let zone = zone(&self.settings);
         let text_log = self.text_log.clone();
         let work = move || {
-            take_in(&database, &index, &audiences, &zone, &stretch)?;
+            stretch.index(&index, &audiences, &zone)?;
+            note_reached(&database, stretch.reached)?;
             // Not before: a stretch that can't be taken in is read again. And on this thread, which a stop does not end.
             for event in &events {
                 text_log.note(event);
@@ -164,22 +202,6 @@ impl Follower {
         self.state.send_modify(|state| state.reached = reached);
         Ok(true)
     }
-
-    async fn read(&self, after: Seq) -> Result<Stretch, FollowError> {
-        let kinds = vec![EventKind::UserMessageAdded, EventKind::AssistantMessageAdded, EventKind::RunFailed];
-        let filter = EventFilter { kinds, hidden: true, ..EventFilter::default() };
-        let tail = self.journal.events_after(after, filter).await?;
-        let mut stretch = Stretch { reached: tail.reached, ..Stretch::default() };
-        for event in &tail.events {
-            stretch.said.extend(Said::read(event));
-            if let Some(run) = returned(event) {
-                let events = self.journal.run_events(run).await?;
-                stretch.returned.extend(events.iter().map(|event| event.seq.to_string()));
-            }
-        }
-        stretch.events = tail.events;
-        Ok(stretch)
-    }
 }
 
 /// The run that gave its inputs back, where an event says so.
@@ -188,28 +210,10 @@ fn returned(event: &Event) -> Option<&str> {
     event.run.as_deref().filter(|_| event.kind == EventKind::RunFailed && gave_back)
 }
 
-fn take_in(
-    database: &Database,
-    index: &Index,
-    audiences: &Audiences,
-    zone: &TimeZone,
-    stretch: &Stretch,
-) -> Result<(), DatabaseError> {
-    for said in &stretch.said {
-        if let Speaker::Person(who) = &said.speaker {
-            audiences.heard(who, &said.audience)?;
-        }
-    }
-    let passages: Vec<Passage> = stretch.said.iter().map(|said| passage(said, zone)).collect();
-    index.put(&passages)?;
-    if !stretch.returned.is_empty() {
-        for kind in [PassageKind::Said, PassageKind::Answered] {
-            index.remove(kind, &stretch.returned)?;
-        }
-    }
+fn note_reached(database: &Database, reached: Seq) -> Result<(), DatabaseError> {
     database.write("noting how far the journal was read", |transaction| {
         let sql = "INSERT INTO followers (name, seq) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET seq = ?2";
-        transaction.execute(sql, (NAME, stretch.reached)).map(drop)
+        transaction.execute(sql, (NAME, reached)).map(drop)
     })
 }
 

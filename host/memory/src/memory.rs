@@ -7,7 +7,7 @@ use std::time::Duration;
 use homeagent_journal::Journal;
 use homeagent_language::embed::CurrentEmbedder;
 use homeagent_settings::{Bindings, Database, DatabaseError, Settings};
-use homeagent_types::memory::Advice;
+use homeagent_types::memory::{Advice, MemoryRebuilding};
 use homeagent_types::ports::{Adviser, Toolbox};
 use homeagent_types::{CallError, Viewer, now};
 use tokio::sync::watch;
@@ -22,6 +22,7 @@ use crate::documents::{DocumentTools, Documents};
 use crate::follower::{Follower, Following};
 use crate::graph::{Graph, GraphError, NameVectors};
 use crate::index::{Index, PassageKind};
+use crate::known::KnownDocuments;
 use crate::nearness::Nearness;
 use crate::own_model::OwnModel;
 use crate::recall::{Ask, Hit, Recall, RecallError};
@@ -83,6 +84,7 @@ pub struct Memory {
     recall: Recall,
     graph: Graph,
     curated: Curated,
+    known: KnownDocuments,
     tools: Arc<GraphTools>,
     distiller: Distiller,
     text_log: TextLog,
@@ -91,6 +93,7 @@ pub struct Memory {
     own_model: OwnModel,
     following: watch::Receiver<Following>,
     progress: watch::Receiver<Progress>,
+    rebuilding: watch::Sender<Option<MemoryRebuilding>>,
     stop: CancellationToken,
     tasks: TaskTracker,
 }
@@ -144,12 +147,16 @@ impl Memory {
         let name_vectors = NameVectors::new(graph.clone(), vectors.clone(), embedder.clone());
         tools.set_names(name_vectors.clone());
         let documents = Documents::open(&home, &database, &vectors)?;
+        documents.set_index(index.clone());
+        let known = KnownDocuments::open(&database, graph.clone(), documents.clone())?;
+        tools.set_known(known.clone());
         let distiller = Distiller::open(distill::Parts {
             database: database.clone(),
             journal: journal.clone(),
             settings: settings.clone(),
             graph: graph.clone(),
             names: Some(name_vectors),
+            known: Some(known.clone()),
             documents: Some(Arc::new(Cold { documents: documents.clone(), settings: settings.clone() })),
             judge: Some(Arc::new(own_model.clone())),
         })?;
@@ -168,6 +175,7 @@ impl Memory {
             forgetting: tokio::sync::Mutex::default(),
             following: follower.state(),
             progress: vectoriser.progress(),
+            rebuilding: watch::Sender::new(None),
             nearness: Nearness::new(embedder.clone()),
             own_model,
             stop: CancellationToken::new(),
@@ -180,6 +188,7 @@ impl Memory {
             recall,
             graph,
             curated,
+            known,
             tools,
             distiller,
             text_log,
@@ -193,7 +202,7 @@ impl Memory {
         memory.tasks.spawn(memory.distiller.clone().run(stop()));
         let looked_at = memory.database.clone();
         memory.tasks.spawn_blocking(move || {
-            if let Err(error) = documents.look_through() {
+            if let Err(error) = documents.look_through().and_then(|_| documents.offer_missing()) {
                 tracing::warn!(%error, "the folder of documents can't be looked through");
             }
             match looked_at.damage() {
@@ -206,6 +215,11 @@ impl Memory {
         memory.tasks.spawn(async move { going_on.go_on_forgetting().await });
         memory.tools.set_recaller(Arc::new(OwnRecall(Arc::downgrade(&memory))));
         Ok(memory)
+    }
+
+    /// What is being made anew, for whoever looks.
+    pub(crate) fn rebuilding(&self) -> &watch::Sender<Option<MemoryRebuilding>> {
+        &self.rebuilding
     }
 
     pub(crate) fn home(&self) -> &std::path::Path {
@@ -260,6 +274,12 @@ impl Memory {
     #[must_use]
     pub fn curated(&self) -> &Curated {
         &self.curated
+    }
+
+    /// What the graph knows, as documents.
+    #[must_use]
+    pub fn known(&self) -> &KnownDocuments {
+        &self.known
     }
 
     /// What its parts offer the agent's models.

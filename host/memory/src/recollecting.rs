@@ -118,6 +118,11 @@ fn take<T: Default, E: std::fmt::Display>(
     })
 }
 
+/// What a text of several lines says, without what stands around it: dashes, and times in brackets.
+fn parts(text: &str) -> impl Iterator<Item = &str> {
+    text.split(['\n', '(', ')', '/']).map(|part| part.trim_start_matches(['-', ' '])).filter(|part| !part.is_empty())
+}
+
 fn recalled(hit: Hit, said: &Said, here: &str) -> Recalled {
     let kind = if said.name().is_none() { "answered" } else { "said" };
     Recalled {
@@ -167,7 +172,11 @@ impl Remembers for Memory {
     }
 
     fn shown(&self, run: &str, shown: &Recollection) {
-        self.graph().note_shown(run, shown.passages.iter().map(|passage| passage.text.as_str()));
+        let passages = shown.passages.iter().map(|passage| passage.text.as_str());
+        self.graph().note_shown(
+            run,
+            passages.chain([&shown.curated, &shown.documents].into_iter().flat_map(|text| parts(text))),
+        );
     }
 
     async fn nearness(&self, query: &str, texts: Arc<[String]>) -> Vec<f32> {

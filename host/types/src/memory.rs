@@ -167,8 +167,23 @@ pub struct MemoryState {
     pub embedded: u64,
     /// Whether all have one.
     pub complete: bool,
+    /// What is being made anew; nothing where nothing is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rebuilding: Option<MemoryRebuilding>,
     /// What went wrong last, if it did not go well since.
     pub problems: Vec<String>,
+}
+
+/// How far the indexes are made anew.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct MemoryRebuilding {
+    /// What it is at: `terms`, `journal`, `passages`, `documents`, `graph`, `known`, in this order.
+    #[schema(example = "journal")]
+    pub part: String,
+    /// How many are done; 0 where they are not counted.
+    pub done: u64,
+    /// Of how many; 0 where that is not known.
+    pub of: u64,
 }
 
 /// Something that the memory asks a model about what it keeps.

@@ -615,6 +615,9 @@ pub trait MemoryAdmin: Send + Sync {
     /// Forgets for good, or says what would go.
     async fn forget(&self, wish: MemoryForget) -> Result<MemoryForgotten, CallError>;
 
+    /// Makes every index anew from its source; recall goes on meanwhile.
+    async fn reindex(&self) -> Result<MemoryState, CallError>;
+
     /// Writes what the memory knows beside the journal into a file.
     async fn export(self: Arc<Self>, file: MemoryFile) -> Result<MemoryExported, CallError>;
 

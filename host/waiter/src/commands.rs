@@ -209,6 +209,10 @@ impl Desk {
                 let answer = self.client.post("memory/forget", wish).await?;
                 self.answer(&answer, show::memory::forgotten)
             }
+            Memory::Reindex => {
+                let answer = self.client.post("memory/reindex", hyper::body::Bytes::new()).await?;
+                self.answer(&answer, show::memory::state)
+            }
             Memory::Export { file, replace } => {
                 let body = json!({ "path": whole(&file)?, "replace": replace }).to_string();
                 let answer = self.client.post("memory/export", body).await?;

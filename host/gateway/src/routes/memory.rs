@@ -166,6 +166,20 @@ pub(crate) async fn forget(
     to_the_end("forgetting", async move { memory.forget(wish).await }).await.map(Json)
 }
 
+/// Makes every index of the memory anew: from the journal, the documents and the graph. Recall goes on meanwhile; `GET /memory`
+/// says how far it is.
+#[utoipa::path(
+    post,
+    path = "/memory/reindex",
+    operation_id = "reindexMemory",
+    tag = "memory",
+    responses((status = OK, body = MemoryState, description = "How the memory is"), CallFailures)
+)]
+pub(crate) async fn reindex(State(core): State<Shared>) -> Result<Json<MemoryState>, Problem> {
+    let memory = Arc::clone(&core.parts.memory);
+    to_the_end("reindexing the memory", async move { memory.reindex().await }).await.map(Json)
+}
+
 /// Writes what the memory knows beside the journal into a file of the daemon's machine: documents, the graph, the list that is
 /// kept by hand, who was heard in which group, and what is not to come back.
 #[utoipa::path(

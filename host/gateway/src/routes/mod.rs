@@ -120,6 +120,7 @@ fn operations() -> Vec<UtoipaMethodRouter<Shared>> {
         routes!(memory::graph),
         routes!(memory::explain),
         routes!(memory::forget),
+        routes!(memory::reindex),
         routes!(memory::export),
         routes!(memory::import),
         routes!(knowledge::list),

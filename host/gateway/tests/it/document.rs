@@ -302,6 +302,7 @@ fn requests(run: &str) -> Vec<Asked> {
         (Method::POST, "/memory/forget", none(), r#"{"what":{"text":"团子"},"dry_run":true}"#, 200),
         (Method::POST, "/memory/forget", none(), r#"{"what":{"document":"none"}}"#, 404),
         (Method::POST, "/memory/forget", none(), r#"{"what":{"all":true}}"#, 422),
+        (post.clone(), "/memory/reindex", none(), "", 200),
         (post.clone(), "/memory/export", none(), r#"{"path":"/tmp/new.jsonl"}"#, 200),
         (post.clone(), "/memory/export", none(), r#"{"path":"/tmp/there.jsonl"}"#, 409),
         (post.clone(), "/memory/import", none(), r#"{"path":"/tmp/new.jsonl"}"#, 200),

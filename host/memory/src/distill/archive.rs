@@ -17,6 +17,9 @@ pub(super) const CURSOR: &str = "journal";
 /// The longest message that is read whole; of a longer one its beginning is.
 const LONGEST: usize = 64 * 1024;
 
+/// So many pieces of what the graph learnt are written down before others get their turn.
+const WRITTEN: usize = 10;
+
 /// What one piece of work brought.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Archived {
@@ -48,8 +51,18 @@ impl Distiller {
         done.learnt += documents.learnt;
         if !done.more {
             // What was taken back or put right may leave sentences from which nothing is drawn any more.
-            let graph = self.graph.clone();
-            tokio::task::spawn_blocking(move || graph.clean()).await??;
+            let (graph, known) = (self.graph.clone(), self.known.clone());
+            let write_down = move || -> Result<bool, DistillError> {
+                graph.clean()?;
+                let Some(known) = known else { return Ok(false) };
+                for _ in 0..WRITTEN {
+                    if !known.write_on()? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            };
+            done.more = tokio::task::spawn_blocking(write_down).await??;
         }
         Ok(done)
     }

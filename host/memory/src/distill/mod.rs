@@ -21,6 +21,7 @@ use homeagent_types::Audience;
 use tokio_util::sync::CancellationToken;
 
 use crate::graph::{Graph, GraphError, NameVectors};
+use crate::known::{KnownDocuments, KnownError};
 
 pub use archive::Archived;
 pub use judge::{Judge, JudgeError, Question};
@@ -97,6 +98,8 @@ pub struct Parts {
     pub graph: Graph,
     /// What finds names that mean the same, where vectors are made of them.
     pub names: Option<NameVectors>,
+    /// What writes down what is known, where it is to be found among documents.
+    pub known: Option<KnownDocuments>,
     /// Documents, where there are any.
     pub documents: Option<Arc<dyn ColdDocuments>>,
     /// Who judges, where somebody does.
@@ -121,6 +124,9 @@ pub enum DistillError {
     /// The documents.
     #[error("the documents can't be read: {0}")]
     Documents(String),
+    /// What writes down what is known.
+    #[error("what is known can't be written down: {0}")]
+    Known(#[from] KnownError),
     /// Whoever judges.
     #[error(transparent)]
     Judge(#[from] JudgeError),
@@ -136,6 +142,7 @@ pub struct Distiller {
     settings: Settings,
     graph: Graph,
     names: Option<NameVectors>,
+    known: Option<KnownDocuments>,
     documents: Option<Arc<dyn ColdDocuments>>,
     judge: Option<Arc<dyn Judge>>,
     parser: Arc<dyn Parser>,
@@ -149,9 +156,9 @@ impl Distiller {
     ///
     /// What the database answers.
     pub fn open(parts: Parts) -> Result<Self, DistillError> {
-        let Parts { database, journal, settings, graph, names, documents, judge } = parts;
+        let Parts { database, journal, settings, graph, names, known, documents, judge } = parts;
         let progress = Progress::open(&database)?;
-        Ok(Self { journal, settings, graph, names, documents, judge, parser: Arc::new(RuleParser), progress })
+        Ok(Self { journal, settings, graph, names, known, documents, judge, parser: Arc::new(RuleParser), progress })
     }
 
     /// How far it is, and what came of it.
@@ -211,8 +218,21 @@ impl Distiller {
         match work {
             Work::Archive => self.archive_once().await.map(|done| done.more),
             Work::Merge => self.merge_once().await.map(|_| false),
-            Work::Review => self.review_once().await.map(|_| false),
+            Work::Review => {
+                self.look_again().await?;
+                self.review_once().await.map(|_| false)
+            }
         }
+    }
+
+    /// Has the documents follow that tell what is known, in what was merged, taken back or undone.
+    ///
+    /// # Errors
+    ///
+    /// What stops it; the next time it goes on there.
+    pub async fn look_again(&self) -> Result<(), DistillError> {
+        let Some(known) = self.known.clone() else { return Ok(()) };
+        Ok(tokio::task::spawn_blocking(move || known.look_again()).await??)
     }
 
     fn limit(&self, setting: &str) -> Result<usize, DistillError> {

@@ -22,6 +22,8 @@ pub enum Kind {
     Talk,
     /// Something that was written down.
     Note,
+    /// What the graph knows of somebody or something, written by the memory itself and made anew from the graph.
+    Known,
 }
 
 impl Kind {
@@ -29,11 +31,16 @@ impl Kind {
         match self {
             Self::Talk => "talk",
             Self::Note => "note",
+            Self::Known => "known",
         }
     }
 
     pub(crate) fn parse(text: &str) -> Self {
-        if text == "note" { Self::Note } else { Self::Talk }
+        match text {
+            "note" => Self::Note,
+            "known" => Self::Known,
+            _ => Self::Talk,
+        }
     }
 }
 

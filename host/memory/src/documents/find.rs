@@ -155,7 +155,7 @@ impl Documents {
     }
 
     /// Documents that have gone cold, and are not distilled yet: not read since `before_ms` and at most `reads` times; the
-    /// coldest first.
+    /// coldest first. What the graph knows is not distilled again.
     ///
     /// # Errors
     ///
@@ -164,7 +164,7 @@ impl Documents {
         let sql = format!(
             "SELECT {COLUMNS} FROM documents
              WHERE distilled_ms IS NULL AND read_ms < ?1 AND reads <= ?2 AND there = 1 AND consumed_run IS NULL
-             ORDER BY read_ms LIMIT ?3"
+             AND kind <> 'known' ORDER BY read_ms LIMIT ?3"
         );
         self.look("looking for cold documents", |connection| {
             let limit = i64::try_from(limit).unwrap_or(i64::MAX);

@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 use std::io;
 
-use super::document::Document;
+use super::document::{Document, Kind};
 use super::store::{DocumentError, Documents, is_content};
+use crate::durable;
 
 /// How many documents are listed in one transaction, and how large they may be together, in bytes.
 const BATCH: usize = 256;
@@ -64,6 +65,12 @@ impl Documents {
     fn take_up(&self, id: &str, looked: &mut Looked) -> Option<Document> {
         let path = self.path(id);
         match Document::read(&path) {
+            // It tells of a graph that is not there any more; what this one knows is written anew.
+            Ok(document) if document.kind == Kind::Known => {
+                if let Err(error) = durable::remove(&path).and_then(|()| durable::remove(&self.vector_path(id))) {
+                    tracing::warn!(%error, path = %path.display(), "a document of what was known can't be removed");
+                }
+            }
             // Its name is what it is read by.
             Ok(document) => {
                 looked.taken_up += 1;

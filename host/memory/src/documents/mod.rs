@@ -4,6 +4,7 @@ mod document;
 mod find;
 mod folder;
 mod forget;
+mod passages;
 mod store;
 mod table;
 mod tools;

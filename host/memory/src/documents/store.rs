@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use homeagent_language::text::index_terms;
 use homeagent_settings::{Database, DatabaseError};
@@ -16,6 +16,7 @@ use super::table::{self, COLUMNS, Listed, MIGRATIONS};
 use super::vectorise::DocumentVector;
 use crate::context::Entry;
 use crate::durable;
+use crate::index::{Index, PassageKind};
 use crate::vectors::{Kind, Vectors};
 
 /// The most of a document's text by which it is found, in characters.
@@ -53,6 +54,8 @@ struct Shared {
     folder: PathBuf,
     database: Database,
     vectors: Vectors,
+    /// What is written down is found there, too.
+    index: OnceLock<Index>,
     /// Told when there are documents without a vector.
     changed: Notify,
     writer: Mutex<Connection>,
@@ -74,6 +77,7 @@ impl Documents {
             folder: home.join("documents"),
             database: database.clone(),
             vectors: vectors.clone(),
+            index: OnceLock::new(),
             changed: Notify::new(),
             writer: Mutex::new(database.writer()?),
             reader: Mutex::new(database.reader()?),
@@ -150,6 +154,7 @@ impl Documents {
             }
             return Err(error.into());
         }
+        self.offer(std::slice::from_ref(document));
         let kept = vector.map_or(Ok(()), |vector| self.keep_vector(&document.id, number, vector));
         if let Err(error) = kept {
             tracing::debug!(%error, document = document.id, "a document's vector is made anew");
@@ -373,6 +378,9 @@ impl Documents {
     }
 
     fn unlist(&self, id: &str) -> Result<(), DatabaseError> {
+        if let Some(index) = self.shared.index.get() {
+            index.remove(PassageKind::Document, &[id.to_owned()])?;
+        }
         let number = self.write("taking a document off the list", |connection| table::remove(connection, id))?;
         self.vectors().drop_from_cache(Kind::Document, number.as_slice());
         Ok(())
@@ -408,8 +416,13 @@ impl Documents {
         let numbers: Vec<i64> =
             numbers.into_iter().flat_map(|(number, before)| [Some(number), before]).flatten().collect();
         self.vectors().drop_from_cache(Kind::Document, &numbers);
+        self.offer(documents);
         self.shared.changed.notify_one();
         Ok(())
+    }
+
+    pub(crate) fn index(&self) -> &OnceLock<Index> {
+        &self.shared.index
     }
 
     pub(crate) fn vectors(&self) -> &Vectors {
@@ -457,7 +470,7 @@ pub(crate) fn is_content(error: &io::Error) -> bool {
 }
 
 /// The terms by which a document is found.
-fn terms_of(document: &Document) -> String {
+pub(super) fn terms_of(document: &Document) -> String {
     let text: String = document.texts().join("\n").chars().take(MOST_TEXT).collect();
     index_terms(&text).join(" ")
 }

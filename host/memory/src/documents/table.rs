@@ -141,6 +141,13 @@ pub(crate) fn insert(
     Ok((number, before))
 }
 
+/// Puts other terms in the place of a document's.
+pub(crate) fn feed(connection: &Connection, number: i64, terms: &str) -> rusqlite::Result<()> {
+    connection.prepare_cached("DELETE FROM document_terms WHERE rowid = ?1")?.execute([number])?;
+    let sql = "INSERT INTO document_terms (rowid, terms) VALUES (?1, ?2)";
+    connection.prepare_cached(sql)?.execute(params![number, terms]).map(drop)
+}
+
 /// Takes out all that is known of a document, its vector with it: the next document may get its number.
 pub(crate) fn remove(connection: &Connection, id: &str) -> rusqlite::Result<Option<i64>> {
     let number: Option<i64> = connection

@@ -107,7 +107,7 @@ impl Toolbox for DocumentTools {
             "title": { "type": "string", "maxLength": 200, "description": "What it is about, in a few words" },
         });
         let find = "Brings back what was said earlier and has left this conversation's view: the exchanges stand among the \
-            messages again, at their times. Notes are shown as they are.";
+            messages again, at their times. Notes, and what is known of somebody or something, are shown as they are.";
         let keep = "Writes something down for later, such as a decision, a list or a summary: whoever reads along here may \
             find it again.";
         vec![

@@ -1,6 +1,8 @@
 //! What the distiller asks the graph for: names to compare and relations that stand on little.
 
-use homeagent_types::Viewer;
+use std::collections::BTreeSet;
+
+use homeagent_types::{Audience, Viewer};
 use rusqlite::params;
 
 use super::{EntityKind, FOREIGN_LABEL, Graph, GraphError, Relation};
@@ -80,5 +82,58 @@ impl Graph {
             }
             Ok(found)
         })
+    }
+
+    /// What relations with a number above `after` are about, in their order, at most `limit` of them: the entities at their ends,
+    /// and the last of the relations; none where there are no more. For the memory's own work, which shows them to nobody.
+    ///
+    /// # Errors
+    ///
+    /// What the database answers.
+    pub fn told_after(&self, after: i64, limit: u32) -> Result<Option<(Vec<i64>, i64)>, GraphError> {
+        let merged = self.merged();
+        self.read("reading what was told lately", |connection| {
+            let sql = "SELECT id, subject, object FROM relations WHERE id > ?1 ORDER BY id LIMIT ?2";
+            let mut statement = connection.prepare_cached(sql)?;
+            let mut rows = statement.query(params![after, limit])?;
+            let (mut entities, mut last) = (BTreeSet::new(), None);
+            while let Some(row) = rows.next()? {
+                last = Some(row.get(0)?);
+                let ends: [Option<i64>; 2] = [row.get(1)?, row.get(2)?];
+                entities.extend(ends.into_iter().flatten().map(|end| merged.root(end)));
+            }
+            Ok(last.map(|last| (entities.into_iter().collect(), last)))
+        })
+    }
+
+    /// The audiences before which something was told of an entity. For the memory's own work, which shows them to nobody.
+    ///
+    /// # Errors
+    ///
+    /// What the database answers.
+    pub fn audiences_of(&self, entity: i64) -> Result<Vec<Audience>, GraphError> {
+        let merged = self.merged();
+        self.read("reading who was told of an entity", |connection| {
+            let sql = "SELECT text FROM graph_audiences WHERE id IN (
+                           SELECT audience FROM relations WHERE subject = ?1 UNION
+                           SELECT audience FROM relations WHERE object = ?1)";
+            let mut statement = connection.prepare_cached(sql)?;
+            let mut found = BTreeSet::new();
+            for entity in merged.cluster(entity) {
+                for text in statement.query_map([entity], |row| row.get::<_, String>(0))? {
+                    found.insert(text?);
+                }
+            }
+            Ok(found.iter().map(|text| Audience::parse(text)).collect())
+        })
+    }
+
+    /// Makes the words anew by which names and values are found, in one transaction: they are found as before until it is done.
+    ///
+    /// # Errors
+    ///
+    /// What the database answers; then they are as they were.
+    pub fn feed_anew(&self) -> Result<(), GraphError> {
+        self.write("making the graph's terms anew", |writing| Ok(super::terms::make_anew(writing.connection)?))
     }
 }

@@ -51,10 +51,15 @@ pub(super) fn renew(connection: &Connection) -> rusqlite::Result<()> {
     if store::noted(connection, "lexicon")?.as_ref() == Some(&lexicon) {
         return Ok(());
     }
+    make_anew(connection)?;
+    store::note(connection, "lexicon", &lexicon)
+}
+
+/// Makes all terms anew.
+pub(super) fn make_anew(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch("DELETE FROM name_terms; DELETE FROM literal_terms")?;
     each(connection, "SELECT id, text FROM names", put_name)?;
-    each(connection, "SELECT id, literal FROM relations WHERE literal IS NOT NULL", put_literal)?;
-    store::note(connection, "lexicon", &lexicon)
+    each(connection, "SELECT id, literal FROM relations WHERE literal IS NOT NULL", put_literal)
 }
 
 fn each(

@@ -67,6 +67,13 @@ impl PostingLists {
         Ok(list)
     }
 
+    /// Forgets the lists: they are read again.
+    pub(super) fn clear(&self) {
+        let mut kept = self.lock();
+        kept.lists.clear();
+        kept.entries = 0;
+    }
+
     /// Adds a passage to the lists that are kept.
     pub(super) fn add(&self, slot: Slot, terms: &[(String, bool)]) {
         let mut kept = self.lock();

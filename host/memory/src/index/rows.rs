@@ -228,13 +228,13 @@ fn delete(transaction: &Transaction<'_>, id: i64, old: &Passage, change: &mut Ch
     vectors::delete(transaction, Kind::Passage, id)
 }
 
-/// Feeds the index anew when it was fed with terms of another version.
-pub(super) fn feed_anew(connection: &mut Connection) -> rusqlite::Result<()> {
+/// Feeds the index anew when it was fed with terms of another version, or in any case.
+pub(super) fn feed_anew(connection: &mut Connection, in_any_case: bool) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let fed: Option<u32> = transaction
         .query_row("SELECT value FROM index_state WHERE name = 'lexicon'", [], |row| row.get(0))
         .optional()?;
-    if fed == Some(LEXICON) {
+    if fed == Some(LEXICON) && !in_any_case {
         return Ok(());
     }
     transaction.execute("INSERT INTO passage_terms (passage_terms) VALUES ('delete-all')", [])?;

@@ -41,7 +41,7 @@ impl Index {
     pub fn open(database: &Database, vectors: &Vectors) -> Result<Self, DatabaseError> {
         database.migrate("index", super::schema::MIGRATIONS)?;
         let mut writer = database.writer()?;
-        rows::feed_anew(&mut writer).map_err(|error| database.error("feeding the index anew", error))?;
+        rows::feed_anew(&mut writer, false).map_err(|error| database.error("feeding the index anew", error))?;
         let reader = database.reader()?;
         let columns = Columns::load(&reader).map_err(|error| database.error("reading the index", error))?;
         let shared = Shared {
@@ -175,6 +175,50 @@ impl Index {
         self.change("noting what was forgotten", |transaction| {
             transaction.execute("INSERT OR IGNORE INTO forgotten_passages (hash) VALUES (?1)", [hash])?;
             Ok((Change::default(), ()))
+        })
+    }
+
+    /// Makes the terms of all passages anew, in one transaction: they are found as before until it is done, and whoever adds
+    /// some waits.
+    ///
+    /// # Errors
+    ///
+    /// What the database answers; then they are as they were.
+    pub fn feed_anew(&self) -> Result<(), DatabaseError> {
+        let mut writer = self.shared.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        rows::feed_anew(&mut writer, true)
+            .map_err(|error| self.shared.database.error("feeding the index anew", error))?;
+        // Nobody reads with the columns now, and so nobody keeps a list as it was before.
+        let _columns = self.columns_mut();
+        self.shared.postings.clear();
+        Ok(())
+    }
+
+    /// Kinds and origins of the passages whose ids are above `id`, ascending, at most `limit`, with the last id; none at the
+    /// end.
+    ///
+    /// # Errors
+    ///
+    /// What the database answers.
+    #[expect(clippy::type_complexity, reason = "a page, and where the next one begins")]
+    pub(crate) fn origins_after(
+        &self,
+        id: i64,
+        limit: u32,
+    ) -> Result<Option<(Vec<(PassageKind, String)>, i64)>, DatabaseError> {
+        self.read("listing passages", |_, _, connection| {
+            let sql = "SELECT id, kind, origin FROM passages WHERE id > ?1 ORDER BY id LIMIT ?2";
+            let mut statement = connection.prepare_cached(sql)?;
+            let mut rows = statement.query(params![id, limit])?;
+            let (mut found, mut last) = (Vec::new(), None);
+            while let Some(row) = rows.next()? {
+                last = Some(row.get(0)?);
+                if let Some(kind) = PassageKind::from_code(row.get(1)?) {
+                    found.push((kind, row.get(2)?));
+                }
+            }
+            found.dedup();
+            Ok(last.map(|last| (found, last)))
         })
     }
 

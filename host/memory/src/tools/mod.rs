@@ -3,6 +3,7 @@
 mod arguments;
 mod changing;
 mod definitions;
+mod following;
 mod people;
 mod reading;
 mod telling;
@@ -18,6 +19,7 @@ use crate::Audiences;
 use crate::context::now_ms;
 use crate::curated::{Curated, CuratedError};
 use crate::graph::{Author, Graph, GraphError, NameVectors, Source};
+use crate::known::KnownDocuments;
 use crate::recollection::Recalled;
 use crate::social::Social;
 
@@ -41,6 +43,7 @@ pub(crate) struct Inner {
     pub(crate) social: Social,
     pub(crate) curated: Curated,
     pub(crate) audiences: Audiences,
+    known: OnceLock<KnownDocuments>,
 }
 
 /// For whom a call is made.
@@ -56,7 +59,7 @@ impl GraphTools {
     #[must_use]
     pub fn new(graph: Graph, curated: Curated, audiences: Audiences) -> Self {
         let social = Social::new(graph.clone());
-        let inner = Arc::new(Inner { graph, social, curated, audiences });
+        let inner = Arc::new(Inner { graph, social, curated, audiences, known: OnceLock::new() });
         Self { inner, recaller: OnceLock::new(), names: OnceLock::new() }
     }
 
@@ -64,6 +67,12 @@ impl GraphTools {
     pub fn set_recaller(&self, recaller: Arc<dyn Recaller>) {
         // The first one given stays; there is one recall in a home.
         let _ = self.recaller.set(recaller);
+    }
+
+    /// Has the documents follow that tell what is known, from now on.
+    pub fn set_known(&self, known: KnownDocuments) {
+        // As above.
+        let _ = self.inner.known.set(known);
     }
 
     /// Has `memory_recall` find entities by the meaning of their names too, from now on.
@@ -96,18 +105,27 @@ impl Toolbox for GraphTools {
 impl Inner {
     fn run(&self, name: &str, arguments: &Value, cause: &Cause) -> Result<ToolOutput, CallError> {
         let asked = self.asked(cause);
+        let touched = self.touched(name, arguments, &asked);
+        let answer = self.call(name, arguments, &asked)?;
+        if let Some(touched) = touched {
+            self.follow(&touched)?;
+        }
+        Ok(answer)
+    }
+
+    fn call(&self, name: &str, arguments: &Value, asked: &Asked<'_>) -> Result<ToolOutput, CallError> {
         match name {
-            definitions::COMMIT => self.commit(arguments, &asked),
-            definitions::MERGE => self.merge(arguments, &asked),
-            definitions::PURGE => self.purge(arguments, &asked),
-            definitions::EDIT => self.edit(arguments, &asked),
-            definitions::DELETE_ENTITY => self.delete_entity(arguments, &asked),
-            definitions::INTROSPECT => self.introspect(arguments, &asked),
-            definitions::PERSON_QUERY => self.person_query(arguments, &asked),
-            definitions::PERSON_SET_TRAIT => self.person_set_trait(arguments, &asked),
-            definitions::PERSON_RELATE => self.person_relate(arguments, &asked),
-            definitions::CURATED_ADD => self.curated_add(arguments, &asked),
-            definitions::CURATED_REMOVE => self.curated_remove(arguments, &asked),
+            definitions::COMMIT => self.commit(arguments, asked),
+            definitions::MERGE => self.merge(arguments, asked),
+            definitions::PURGE => self.purge(arguments, asked),
+            definitions::EDIT => self.edit(arguments, asked),
+            definitions::DELETE_ENTITY => self.delete_entity(arguments, asked),
+            definitions::INTROSPECT => self.introspect(arguments, asked),
+            definitions::PERSON_QUERY => self.person_query(arguments, asked),
+            definitions::PERSON_SET_TRAIT => self.person_set_trait(arguments, asked),
+            definitions::PERSON_RELATE => self.person_relate(arguments, asked),
+            definitions::CURATED_ADD => self.curated_add(arguments, asked),
+            definitions::CURATED_REMOVE => self.curated_remove(arguments, asked),
             other => Err(CallError::NotFound(format!("the memory has no tool {other}"))),
         }
     }

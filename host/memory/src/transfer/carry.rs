@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::failed;
-use crate::documents::{Document, DocumentError};
+use crate::documents::{Document, DocumentError, Kind};
 use crate::graph::{GraphError, hex, unhex};
 use crate::memory::Memory;
 
@@ -71,6 +71,10 @@ impl Memory {
                 Err(DocumentError::Missing(_)) => continue,
                 read => read.map_err(failed)?,
             };
+            if document.kind == Kind::Known {
+                // The graph says it already.
+                continue;
+            }
             put(&Record::Document { document: Box::new(document) }).map_err(failed)?;
         }
         Ok(())
@@ -127,6 +131,7 @@ impl Memory {
                 Ok(None)
             }
         });
+        self.known().begin_anew().map_err(failed)?;
         imported.rows = rows.map_err(|error| match error {
             GraphError::Invalid(why) => CallError::Invalid(why),
             other => other.into(),

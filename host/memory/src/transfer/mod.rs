@@ -21,7 +21,7 @@ use homeagent_types::{CallError, Viewer, now};
 use serde_json::Value;
 
 use crate::context::Entry;
-use crate::documents::{Document, Fate};
+use crate::documents::{Document, Fate, Kind};
 use crate::follower::passage;
 use crate::index::{Index, Passage, PassageKind};
 use crate::memory::Memory;
@@ -140,7 +140,9 @@ impl Memory {
                         index.remove(kind, std::slice::from_ref(&origin))?;
                         again.push(origin);
                     }
-                    _ => drop(index.forget(kind, std::slice::from_ref(&origin))?),
+                    // Its document goes, or comes back without the words.
+                    PassageKind::Document => drop(index.remove(kind, std::slice::from_ref(&origin))?),
+                    PassageKind::Sentence => drop(index.forget(kind, std::slice::from_ref(&origin))?),
                 }
             }
             again.retain(|origin| touched.contains(origin));
@@ -182,6 +184,7 @@ impl Memory {
             curated: self.curated().clone(),
             context: self.context().clone(),
             audiences: self.audiences().clone(),
+            known: self.known().clone(),
         }
     }
 
@@ -213,6 +216,7 @@ struct Rest {
     curated: crate::curated::Curated,
     context: crate::context::RelevanceContext,
     audiences: crate::Audiences,
+    known: crate::known::KnownDocuments,
 }
 
 impl Rest {
@@ -220,6 +224,9 @@ impl Rest {
         let words = plan.words();
         let is_to_go = |text: &str| words.are_in(text);
         let documents = self.context.documents();
+        // They are written again of what is left; until all of it is gone, of nothing.
+        let held = self.known.hold();
+        self.known.clear(&held).map_err(failed)?;
         let decided = documents.decide(&|document| fate(document, plan, &words), &is_to_go, false).map_err(failed)?;
         self.context.change(&|entry| strike(entry, plan, &words), &is_to_go, false).map_err(failed)?;
         let of_journal = plan.whole.iter().chain(&plan.touched).map(|seq| format!("journal:{seq}"));
@@ -243,7 +250,12 @@ impl Rest {
         let words = plan.words();
         let is_to_go = |text: &str| words.are_in(text);
         let documents = self.context.documents();
-        let decided = documents.decide(&|document| fate(document, plan, &words), &is_to_go, true).map_err(failed)?;
+        let shown = |document: Document| match document.kind {
+            // That follows the graph, and is no loss.
+            Kind::Known => Fate::Stays,
+            _ => fate(document, plan, &words),
+        };
+        let decided = documents.decide(&shown, &is_to_go, true).map_err(failed)?;
         forgotten.documents = decided.len();
         for id in decided.iter().take(SAMPLES) {
             let texts = documents.read(id).map(|document| document.texts()).unwrap_or_default();
@@ -283,7 +295,8 @@ fn strike(entry: &mut Entry, plan: &Plan, words: &Words) -> bool {
 }
 
 fn fate(mut document: Document, plan: &Plan, words: &Words) -> Fate {
-    if plan.takes(&document) {
+    // What tells of the graph is written again of what is left of that.
+    if plan.takes(&document) || document.kind == Kind::Known {
         return Fate::Goes;
     }
     let mut changed = document.events.iter_mut().fold(false, |any, entry| strike(entry, plan, words) | any);
@@ -340,12 +353,12 @@ fn sample(kind: &str, id: String, text: &str) -> MemorySample {
     MemorySample { kind: kind.to_owned(), id, text: line.chars().take(SAMPLE).collect() }
 }
 
-async fn blocking<T: Send + 'static, E: std::fmt::Display + Send + 'static>(
+pub(crate) async fn blocking<T: Send + 'static, E: std::fmt::Display + Send + 'static>(
     work: impl FnOnce() -> Result<T, E> + Send + 'static,
 ) -> Result<T, CallError> {
     tokio::task::spawn_blocking(work).await.map_err(failed)?.map_err(failed)
 }
 
-fn failed(error: impl std::fmt::Display) -> CallError {
+pub(crate) fn failed(error: impl std::fmt::Display) -> CallError {
     CallError::Other(error.to_string())
 }

@@ -104,6 +104,7 @@ impl World {
             settings: settings.clone(),
             graph: graph.clone(),
             names: Some(NameVectors::new(graph.clone(), vectors.clone(), embedder.subscribe())),
+            known: None,
             documents: Some(shelf.clone()),
             judge: Some(judge.clone()),
         });

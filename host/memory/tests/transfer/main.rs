@@ -2,4 +2,6 @@
 
 mod carrying;
 mod forgetting;
+mod known;
+mod reindexing;
 mod world;

@@ -50,6 +50,8 @@ pub enum Memory {
     },
     /// Forget for good: in the journal, the memory and their files; without --yes it only says what would go
     Forget(crate::forget::Forget),
+    /// Make every index anew: from the journal, the documents and the graph; recall goes on meanwhile
+    Reindex,
     /// Write what the memory knows beside the journal into a file, to take it elsewhere
     Export {
         /// The file, JSON lines

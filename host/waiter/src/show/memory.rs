@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use homeagent_types::memory::{
     MemoryExported, MemoryForgotten, MemoryGraph, MemoryHit, MemoryImported, MemoryOfRun, MemoryPassage, MemoryPlace,
-    MemoryState,
+    MemoryRebuilding, MemoryState,
 };
 use jiff::tz::TimeZone;
 use serde_json::Value;
@@ -39,6 +39,14 @@ pub(crate) fn state(answer: &str) -> Result<String, Failure> {
             let _ =
                 writeln!(text, "by words, and by meaning as vectors are made ({model}; {embedded} since the start)");
         }
+    }
+    if let Some(MemoryRebuilding { part, done, of }) = &state.rebuilding {
+        let part = plain_line(part);
+        let _ = match (done, of) {
+            (0, 0) => writeln!(text, "the indexes are made anew: {part}"),
+            (done, 0) => writeln!(text, "the indexes are made anew: {part}, {done} so far"),
+            (done, of) => writeln!(text, "the indexes are made anew: {part}, {done} of {of}"),
+        };
     }
     for problem in &state.problems {
         let _ = writeln!(text, "not well: {}", plain_line(problem));

@@ -157,7 +157,14 @@ async fn what_is_remembered_is_found_shown_and_explained() {
     42 passages can be found
     the journal is read up to 90 of 100
     by words, and by meaning as vectors are made (multilingual-e5-small; 20 since the start)
+    the indexes are made anew: journal, 30 of 100
     not well: the disk is full
+    --- exit code 0
+    ");
+    insta::assert_snapshot!(run(&house, &["memory", "reindex"]).await.shown(&house), @r"
+    42 passages can be found
+    the journal is read up to 90 of 100
+    by words and by meaning (multilingual-e5-small)
     --- exit code 0
     ");
     insta::assert_snapshot!(run(&house, &["memory", "search", "my", "cat"]).await.shown(&house), @r"

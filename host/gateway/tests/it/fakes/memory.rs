@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use homeagent_types::CallError;
 use homeagent_types::memory::{
     MemoryEntity, MemoryExported, MemoryFile, MemoryForget, MemoryForgotten, MemoryGraph, MemoryHit, MemoryImported,
-    MemoryOfRun, MemoryPassage, MemoryPlace, MemoryQuery, MemoryRelation, MemorySample, MemoryScore, MemoryShown,
-    MemoryState, MemoryWhat,
+    MemoryOfRun, MemoryPassage, MemoryPlace, MemoryQuery, MemoryRebuilding, MemoryRelation, MemorySample, MemoryScore,
+    MemoryShown, MemoryState, MemoryWhat,
 };
 use homeagent_types::ports::MemoryAdmin;
 use serde_json::json;
@@ -43,6 +43,10 @@ impl MemoryAdmin for FakeMemory {
             "/tmp/broken.jsonl" => Err(CallError::Invalid("line 3: it is no record".to_owned())),
             _ => Ok(MemoryImported { rows: 30, documents: 2, conflicts }),
         }
+    }
+
+    async fn reindex(&self) -> Result<MemoryState, CallError> {
+        Ok(MemoryState { rebuilding: None, problems: Vec::new(), complete: true, ..self.state().await? })
     }
 
     async fn forget(&self, wish: MemoryForget) -> Result<MemoryForgotten, CallError> {
@@ -137,6 +141,7 @@ impl MemoryAdmin for FakeMemory {
             model: Some("multilingual-e5-small".to_owned()),
             embedded: 20,
             complete: false,
+            rebuilding: Some(MemoryRebuilding { part: "journal".to_owned(), done: 30, of: 100 }),
             problems: vec!["the disk is full".to_owned()],
         })
     }

@@ -59,6 +59,7 @@ impl Home {
             settings,
             graph: graph.clone(),
             names: None,
+            known: None,
             documents: None,
             judge: Some(judge.clone()),
         });
