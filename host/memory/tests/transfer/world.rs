@@ -42,7 +42,8 @@ impl World {
         let journal = Journal::open(&database).expect("it opens");
         let (_, embedder) = watch::channel(None);
         let home = folder.to_owned();
-        let memory = Memory::open(Parts { home, journal: journal.clone(), settings, bindings, embedder });
+        let memory =
+            Memory::open(Parts { home, journal: journal.clone(), settings, bindings, embedder, elsewhere: None });
         let memory = memory.expect("it opens");
         memory.caught_up().await;
         Self { folder: folder.to_owned(), journal, memory, kept: None }
