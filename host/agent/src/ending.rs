@@ -55,13 +55,14 @@ impl Turn {
         };
         tracing::info!(finish = self.result.finish, rounds = self.result.tool_rounds, "turn ended");
         broken |= !self.finish(status).await;
-        // A window that the journal may not agree with is rebuilt from it.
-        if !broken {
+        // A window that the journal may not agree with is rebuilt from it: so is one in which something may stand that was
+        // forgotten meanwhile.
+        if !broken && self.is_current() {
             self.take_returned();
             let mut context = std::mem::take(&mut self.context);
             context.window.close();
             context.window.hide_media(self.limits.media_turns.saturating_sub(1));
-            self.save(&context.window);
+            self.core.context.save(&self.input.conversation.to_string(), &self.record.session, &context.window);
             self.core.contexts.give(&self.input.conversation.to_string(), context);
         }
         // Before those who wait are told, who may look at once.

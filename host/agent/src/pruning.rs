@@ -1,7 +1,4 @@
 //! What enters and leaves a turn's window beside what is said in it.
-
-use homeagent_memory::context::Window;
-
 use crate::turn::Turn;
 
 impl Turn {
@@ -35,8 +32,8 @@ impl Turn {
         context.halve(&mut self.context.window, &self.result.run, self.limits.window).await
     }
 
-    /// Has the window saved, some seconds after its last change.
-    pub(crate) fn save(&self, window: &Window) {
-        self.core.context.save(&self.input.conversation.to_string(), &self.record.session, window);
+    /// Whether nothing was forgotten since the window was loaded.
+    pub(crate) fn is_current(&self) -> bool {
+        self.context.edition == self.core.context.edition()
     }
 }

@@ -30,6 +30,7 @@ impl Knowing {
             settings: stores.settings.clone(),
             bindings: stores.bindings.clone(),
             embedder: embedder.clone(),
+            elsewhere: Some(Arc::new(stores.clone())),
         })?;
         let parts = homeagent_knowledge::Parts { home: home.to_owned(), settings: stores.settings.clone(), embedder };
         let knowledge = Knowledge::open(parts)

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use homeagent_journal::Journal;
 use homeagent_media::Store;
 use homeagent_models::LocalModels;
@@ -11,6 +12,8 @@ use homeagent_providers::Costs;
 use homeagent_settings::{
     Bindings, Database, Grants, Ledger, PluginData, Prices, Secrets, Settings, Sources, Spending,
 };
+use homeagent_types::CallError;
+use homeagent_types::ports::Forgets;
 
 use crate::daemon::StartError;
 
@@ -26,6 +29,7 @@ pub(crate) struct Stores {
     pub(crate) data: PluginData,
     pub(crate) spending: Spending,
     pub(crate) costs: Costs,
+    ledger: Ledger,
     pub(crate) journal: Journal,
     pub(crate) media: Store,
 }
@@ -44,7 +48,8 @@ impl Stores {
         });
         let (ledger, prices) = (Ledger::open(&database)?, Prices::open(&database)?);
         Ok(Self {
-            costs: Costs::new(ledger, prices, settings.clone(), Arc::new(homeagent_types::now)),
+            costs: Costs::new(ledger.clone(), prices, settings.clone(), Arc::new(homeagent_types::now)),
+            ledger,
             settings,
             sources: Sources::open(&database)?,
             bindings: Bindings::open(&database)?,
@@ -87,5 +92,42 @@ impl Stores {
         if let Err(error) = std::thread::Builder::new().name("damage".to_owned()).spawn(look) {
             tracing::warn!(%error, "the database could not be looked through for damage");
         }
+    }
+}
+
+#[async_trait]
+impl Forgets for Stores {
+    async fn rename(&self, renamed: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>) -> Result<(), CallError> {
+        let ledger = self.ledger.clone();
+        let done = tokio::task::spawn_blocking(move || ledger.rename(&*renamed)).await;
+        match done {
+            Ok(done) => done.map_err(|error| CallError::NotStored(error.to_string())),
+            Err(error) => Err(CallError::Other(error.to_string())),
+        }
+    }
+
+    async fn remove_media(&self, addresses: Vec<String>) -> Result<(), CallError> {
+        // One that can't be found is not there.
+        for address in addresses.iter().filter_map(|address| self.media.find(address).ok()) {
+            self.media.remove(address).await.map_err(|error| CallError::NotStored(error.to_string()))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn media_that_are_forgotten_are_gone_and_others_stay() {
+        let home = tempfile::tempdir().expect("a folder");
+        let stores = Stores::open(home.path()).expect("new stores");
+        let keep = |bytes: &[u8]| stores.media.put(bytes.to_vec(), "text/plain");
+        let (gone, kept) = (keep(b"gone").await.expect("kept"), keep(b"kept").await.expect("kept"));
+        let addresses = vec![gone.address.short(), "0123456789abcdef".to_owned()];
+        stores.remove_media(addresses).await.expect("removed, or not there");
+        assert!(stores.media.get(gone.address).await.is_err());
+        assert_eq!(&*stores.media.get(kept.address).await.expect("there").bytes, b"kept");
     }
 }

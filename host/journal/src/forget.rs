@@ -16,7 +16,7 @@ use crate::writer::Failure;
 pub const FORGOTTEN: &str = "[forgotten]";
 
 /// How many events one commit rewrites, so that a turn that runs meanwhile does not wait long.
-const BATCH: usize = 200;
+pub(crate) const BATCH: usize = 200;
 
 /// Takes the words out of an event's payload, knowing what they mean.
 pub type Blank = Arc<dyn Fn(EventKind, &mut Value) + Send + Sync>;
@@ -64,8 +64,16 @@ impl Journal {
         let texts: Arc<[String]> = texts.iter().filter(|text| !text.is_empty()).cloned().collect();
         let mut changed = 0;
         for batch in whole.chunks(BATCH) {
-            let (batch, blank) = (batch.to_vec(), Arc::clone(blank));
-            changed += self.rewrite(batch, move |kind, payload| blank(kind, payload)).await?;
+            let (of_runs, blank) = (batch.to_vec(), Arc::clone(blank));
+            changed += self.rewrite(batch.to_vec(), move |kind, payload| blank(kind, payload)).await?;
+            let take = move |connection: &Connection| {
+                let sql = "UPDATE runs SET error = ?2
+                           WHERE error IS NOT NULL AND id = (SELECT run FROM events WHERE seq = ?1)";
+                let mut statement = connection.prepare_cached(sql)?;
+                of_runs.iter().try_for_each(|seq| statement.execute(params![seq, FORGOTTEN]).map(drop))?;
+                Ok(())
+            };
+            self.writer.write("forgetting what runs failed of", take).await?;
         }
         for batch in events.chunks(BATCH) {
             let (batch, texts) = (batch.to_vec(), Arc::clone(&texts));
@@ -128,7 +136,11 @@ fn written(text: &str) -> String {
 }
 
 /// Rewrites an event; false where it stays as it was, is gone, or can't be read.
-fn rewrite_one(connection: &Connection, seq: Seq, change: &impl Fn(EventKind, &mut Value)) -> Result<bool, Failure> {
+pub(crate) fn rewrite_one(
+    connection: &Connection,
+    seq: Seq,
+    change: &impl Fn(EventKind, &mut Value),
+) -> Result<bool, Failure> {
     let row: Option<(String, String)> = connection
         .prepare_cached("SELECT kind, payload FROM events WHERE seq = ?1")?
         .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))

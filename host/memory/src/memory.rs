@@ -8,7 +8,7 @@ use homeagent_journal::Journal;
 use homeagent_language::embed::CurrentEmbedder;
 use homeagent_settings::{Bindings, Database, DatabaseError, Settings};
 use homeagent_types::memory::{Advice, MemoryRebuilding};
-use homeagent_types::ports::{Adviser, Toolbox};
+use homeagent_types::ports::{Adviser, Forgets, Toolbox};
 use homeagent_types::{CallError, Viewer, now};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -47,6 +47,8 @@ pub struct Parts {
     pub bindings: Bindings,
     /// What makes vectors.
     pub embedder: CurrentEmbedder,
+    /// What else is to forget what is forgotten here.
+    pub elsewhere: Option<Arc<dyn Forgets>>,
 }
 
 /// Why the memory could not be opened.
@@ -76,6 +78,7 @@ pub struct Memory {
     database: Database,
     /// One forgetting after the other: each rewrites the files.
     pub(crate) forgetting: tokio::sync::Mutex<()>,
+    pub(crate) elsewhere: Option<Arc<dyn Forgets>>,
     journal: Journal,
     settings: Settings,
     embedder: CurrentEmbedder,
@@ -118,7 +121,7 @@ impl Memory {
     ///
     /// What the database and the file system answer.
     pub fn open(parts: Parts) -> Result<Arc<Self>, OpenError> {
-        let Parts { home, journal, settings, bindings, embedder } = parts;
+        let Parts { home, journal, settings, bindings, embedder, elsewhere } = parts;
         let database = Database::open(home.join(FILE))?;
         for remark in database.take_remarks() {
             tracing::warn!("{remark}");
@@ -173,6 +176,7 @@ impl Memory {
             home,
             database,
             forgetting: tokio::sync::Mutex::default(),
+            elsewhere,
             following: follower.state(),
             progress: vectoriser.progress(),
             rebuilding: watch::Sender::new(None),
@@ -321,6 +325,12 @@ impl Memory {
         let passages = tokio::task::spawn_blocking(move || index.count()).await??;
         let (following, vectors) = (self.following.borrow().clone(), self.progress.borrow().clone());
         Ok(MemoryStatus { following, passages, model, vectors })
+    }
+
+    /// How far it is with the vectors of passages, as that changes.
+    #[must_use]
+    pub fn vectors(&self) -> watch::Receiver<Progress> {
+        self.progress.clone()
     }
 
     /// Returns once all that the journal has at this moment can be found.

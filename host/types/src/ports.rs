@@ -594,6 +594,16 @@ pub trait PluginAdmin: Send + Sync {
     async fn revoke(&self, name: &str, capability: &str) -> Result<(), CallError>;
 }
 
+/// What keeps people's names, and what they sent, beside the journal and the memory. Implemented by the daemon.
+#[async_trait]
+pub trait Forgets: Send + Sync {
+    /// Gives a name another spelling wherever it is kept: `renamed` says what a text becomes in which it stands.
+    async fn rename(&self, renamed: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>) -> Result<(), CallError>;
+
+    /// Removes media of the store, by their addresses; one that is not there is removed.
+    async fn remove_media(&self, addresses: Vec<String>) -> Result<(), CallError>;
+}
+
 /// The memory, as whoever looks after it sees it. Implemented by the memory.
 #[async_trait]
 pub trait MemoryAdmin: Send + Sync {

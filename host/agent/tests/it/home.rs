@@ -63,7 +63,7 @@ impl Home {
     pub(crate) async fn furnish(
         folder: TempDir,
         plugins: Arc<FakePlugins>,
-        memory: impl FnOnce(Rooms<'_>) -> Option<Arc<dyn Remembers>>,
+        memory: impl FnOnce(Rooms<'_>) -> Option<(Arc<dyn Remembers>, Option<RelevanceContext>)>,
         toolboxes: Vec<Arc<dyn Toolbox>>,
         set: impl FnOnce(&Settings),
     ) -> Self {
@@ -80,7 +80,11 @@ impl Home {
         let journal = Journal::open(&database).unwrap();
         let models = FakeModels::new();
         let media = store(&folder, &settings);
-        let context = RelevanceContext::of_home(folder.path(), &journal, &settings).expect("the contexts open");
+        let rooms = Rooms { folder: folder.path(), journal: &journal, settings: &settings, bindings: &bindings };
+        let (memory, context) = memory(rooms).unzip();
+        let context = context.flatten().unwrap_or_else(|| {
+            RelevanceContext::of_home(folder.path(), &journal, &settings).expect("the contexts open")
+        });
         let parts = Parts {
             journal: journal.clone(),
             settings: settings.clone(),
@@ -89,12 +93,7 @@ impl Home {
             models: Arc::clone(&models) as Arc<dyn Models>,
             media: media.clone(),
             context: context.clone(),
-            memory: memory(Rooms {
-                folder: folder.path(),
-                journal: &journal,
-                settings: &settings,
-                bindings: &bindings,
-            }),
+            memory,
             toolboxes,
             home: folder.path().to_path_buf(),
         };

@@ -11,6 +11,7 @@ mod crashes;
 mod documents;
 mod errands;
 mod fake;
+mod forgetting;
 mod home;
 mod interrupts;
 mod limits;

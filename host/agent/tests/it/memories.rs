@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use homeagent_language::embed::Embedder;
 use homeagent_memory::recollection::Remembers;
 use homeagent_memory::{Memory, Parts};
 use homeagent_types::model::Message;
@@ -11,17 +12,23 @@ use tokio::sync::watch;
 use crate::fake::{FakePlugins, answer, channel};
 use crate::home::{Home, soon};
 
-struct Lived {
-    home: Home,
-    memory: Arc<Memory>,
+pub(crate) struct Lived {
+    pub(crate) home: Home,
+    pub(crate) memory: Arc<Memory>,
+    _embedder: watch::Sender<Option<Arc<dyn Embedder>>>,
 }
 
 impl Lived {
-    async fn open(folder: TempDir) -> Self {
+    pub(crate) async fn open(folder: TempDir) -> Self {
+        Self::with(folder, None).await
+    }
+
+    /// The same with something that makes vectors.
+    pub(crate) async fn with(folder: TempDir, embedder: Option<Arc<dyn Embedder>>) -> Self {
         let plugins = FakePlugins::new();
         plugins.offer_channel(channel("cli"));
         let mut opened = None;
-        let (_, embedder) = watch::channel(None);
+        let (keeps, embedder) = watch::channel(embedder);
         let memory = |rooms: crate::home::Rooms<'_>| {
             let parts = Parts {
                 home: rooms.folder.to_path_buf(),
@@ -29,28 +36,30 @@ impl Lived {
                 settings: rooms.settings.clone(),
                 bindings: rooms.bindings.clone(),
                 embedder,
+                elsewhere: None,
             };
             let memory = Memory::open(parts).unwrap();
             opened = Some(Arc::clone(&memory));
-            Some(memory as Arc<dyn Remembers>)
+            let context = memory.context().clone();
+            Some((memory as Arc<dyn Remembers>, Some(context)))
         };
         let set = |settings: &homeagent_settings::Settings| {
             // How long it takes is not what is tested here.
             settings.set("core.memory.recall_ms", 60_000).unwrap();
         };
         let home = Home::furnish(folder, plugins, memory, Vec::new(), set).await;
-        Self { home, memory: opened.unwrap() }
+        Self { home, memory: opened.unwrap(), _embedder: keeps }
     }
 
     /// A message in private that is answered.
-    async fn told(&self, user: &str, text: &str) {
+    pub(crate) async fn told(&self, user: &str, text: &str) {
         self.home.say(user, text).await;
         soon(self.home.models.next()).await.end(answer("好的，记住了。"));
         soon(self.home.plugins.next_output()).await;
     }
 
     /// What the model is shown of the memory when this is said.
-    async fn shown(&self, user: &str, text: &str, in_group: bool) -> String {
+    pub(crate) async fn shown(&self, user: &str, text: &str, in_group: bool) -> String {
         soon(self.memory.caught_up()).await;
         if in_group {
             self.home.say_in_group(user, text).await;
@@ -76,7 +85,7 @@ impl Lived {
     }
 
     /// Stops it all and opens the same folder.
-    async fn restart(self) -> Self {
+    pub(crate) async fn restart(self) -> Self {
         self.home.agent.shutdown().await;
         soon(self.memory.close()).await;
         self.home.journal.close().await;

@@ -21,7 +21,7 @@ async fn home(memory: &Arc<FakeMemory>, set: impl FnOnce(&Settings)) -> Home {
         settings.set("core.agent.time_zone", "Asia/Shanghai").unwrap();
         set(settings);
     };
-    Home::furnish(TempDir::new().unwrap(), plugins, |_| Some(memory), Vec::new(), set).await
+    Home::furnish(TempDir::new().unwrap(), plugins, |_| Some((memory, None)), Vec::new(), set).await
 }
 
 fn noted(events: &[Event]) -> &serde_json::Value {

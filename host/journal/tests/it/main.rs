@@ -7,6 +7,7 @@ mod input;
 mod journal;
 mod properties;
 mod recovery;
+mod rename;
 mod run;
 mod schema;
 mod session;

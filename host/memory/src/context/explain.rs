@@ -134,6 +134,18 @@ impl Choices {
         })
     }
 
+    /// Forgets the choices of conversations.
+    pub(crate) fn forget(&self, is_to_go: &dyn Fn(&str) -> bool) -> Result<(), DatabaseError> {
+        self.database.write("forgetting what stood before the model", |transaction| {
+            let mut statement = transaction.prepare("SELECT DISTINCT conversation FROM context_choices")?;
+            let all = statement.query_map([], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>, _>>()?;
+            for conversation in all.into_iter().filter(|conversation| is_to_go(conversation)) {
+                transaction.execute("DELETE FROM context_choices WHERE conversation = ?1", [conversation])?;
+            }
+            Ok(())
+        })
+    }
+
     pub(crate) fn explain(&self, run: &str) -> Result<Option<Explanation>, DatabaseError> {
         self.database.read("looking up what stood before the model", |connection| {
             let read = |text: String| serde_json::from_str::<Choice>(&text).ok();

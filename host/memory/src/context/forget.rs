@@ -57,7 +57,35 @@ impl Files {
     }
 }
 
+impl Files {
+    /// Removes the files of conversations.
+    fn remove(&self, is_to_go: &dyn Fn(&str) -> bool) -> io::Result<()> {
+        let files = match fs::read_dir(self.folder()) {
+            Ok(files) => files,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        for file in files {
+            let path = file?.path();
+            let saved = lenient::from_slice::<Saved>(&fs::read(&path)?);
+            if saved.is_ok_and(|saved| is_to_go(&saved.conversation)) {
+                durable::remove(&path)?;
+            }
+        }
+        Ok(())
+    }
+}
+
 impl RelevanceContext {
+    /// Removes the contexts of conversations, and which choices were made in them. Blocks; what waits to be saved should
+    /// have been.
+    pub(crate) fn forget_conversations(&self, is_to_go: &dyn Fn(&str) -> bool) -> io::Result<()> {
+        self.forget_computed();
+        self.saver().drop_conversations(is_to_go);
+        self.choices().forget(is_to_go).map_err(io::Error::other)?;
+        self.files().remove(is_to_go)
+    }
+
     /// Has messages changed in all contexts, and forgets what was computed on their texts. Blocks; what waits to be saved
     /// should have been, by [`RelevanceContext::flush`].
     pub(crate) fn change(

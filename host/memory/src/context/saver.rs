@@ -133,6 +133,11 @@ impl Saver {
     }
 
     /// Has messages changed in what is not saved yet.
+    /// Conversations that are not saved any more.
+    pub(super) fn drop_conversations(&self, is_to_go: &dyn Fn(&str) -> bool) {
+        self.desk.contexts().retain(|conversation, _| !is_to_go(conversation));
+    }
+
     pub(super) fn change(&self, change: super::forget::Change<'_>) {
         for waiting in self.desk.contexts().values_mut() {
             let saved = waiting.saved.iter_mut().flat_map(|saved| &mut saved.entries);

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -101,6 +102,8 @@ struct Shared {
     saver: Saver,
     /// What documents gave back in runs that go on, until their turn takes it.
     returned: Mutex<HashMap<String, Vec<Entry>>>,
+    /// Grows each time words are taken out of contexts.
+    edition: AtomicU64,
     /// One text after the other is embedded beforehand.
     warming: tokio::sync::Mutex<()>,
 }
@@ -130,6 +133,7 @@ impl RelevanceContext {
             known,
             saver,
             returned: Mutex::default(),
+            edition: AtomicU64::new(0),
             warming: tokio::sync::Mutex::default(),
         };
         Ok(Self { shared: Arc::new(shared) })
@@ -345,12 +349,24 @@ impl RelevanceContext {
         &self.shared.saver
     }
 
+    pub(super) fn choices(&self) -> &Choices {
+        &self.shared.choices
+    }
+
     pub(super) fn files(&self) -> &Files {
         &self.shared.files
     }
 
     /// Forgets what was computed on texts, and what came back to turns that have not taken it.
+    /// Another number each time words were taken out of contexts: a window that was loaded before is to be loaded again, and
+    /// not to be saved.
+    #[must_use]
+    pub fn edition(&self) -> u64 {
+        self.shared.edition.load(Ordering::Acquire)
+    }
+
     pub(super) fn forget_computed(&self) {
+        self.shared.edition.fetch_add(1, Ordering::AcqRel);
         self.shared.known.clear();
         self.returned().clear();
     }

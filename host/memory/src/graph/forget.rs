@@ -1,5 +1,7 @@
 //! Forgetting by words and by accounts, whoever heard them.
 
+use std::sync::PoisonError;
+
 use homeagent_types::{Audience, Viewer};
 use rusqlite::{Connection, params};
 
@@ -7,6 +9,7 @@ use super::Graph;
 use super::change::Author;
 use super::delete::Deleted;
 use super::error::{GraphError, Stop};
+use super::seen;
 
 /// What of the graph holds words.
 #[derive(Clone, Debug, Default)]
@@ -65,10 +68,20 @@ impl Graph {
                 Err(error) => return Err(error),
             }
         }
-        self.write("forgetting who changed the graph", |writing| {
-            forget_accounts(writing.connection, is_to_go).map_err(Stop::from)
-        })?;
         Ok(deleted)
+    }
+
+    /// Gives a name another spelling where it says who told something, before whom, and who changed something: `renamed`
+    /// says what a text becomes in which it stands. What is told before an audience of that name is of another one from then on.
+    ///
+    /// # Errors
+    ///
+    /// What the database answers.
+    pub(crate) fn rename(&self, renamed: &dyn Fn(&str) -> Option<String>) -> Result<(), GraphError> {
+        self.write("renaming in the graph", |writing| rename(writing.connection, renamed).map_err(Stop::from))?;
+        let known = self.read("reading the audiences", |connection| Ok(seen::load(connection)?))?;
+        *self.shared.known.write().unwrap_or_else(PoisonError::into_inner) = known;
+        Ok(())
     }
 
     /// Deletes an entity and those that are one with it, whoever heard of them. One that is not there is deleted.
@@ -119,15 +132,18 @@ fn numbered(
     Ok(found)
 }
 
-/// Takes accounts off what they said and changed.
-fn forget_accounts(connection: &Connection, is_to_go: &dyn Fn(&str) -> bool) -> rusqlite::Result<()> {
-    let columns = [("sentences", "speaker"), ("graph_changes", "actor")];
-    for (table, column) in columns {
+/// Columns of the graph that hold accounts and audiences.
+const NAMED: [(&str, &str); 3] = [("graph_audiences", "text"), ("sentences", "speaker"), ("graph_changes", "actor")];
+
+/// Gives names other spellings in these columns.
+fn rename(connection: &Connection, renamed: &dyn Fn(&str) -> Option<String>) -> rusqlite::Result<()> {
+    for (table, column) in NAMED {
         let sql = format!("SELECT DISTINCT {column} FROM {table} WHERE {column} IS NOT NULL");
-        let accounts: Vec<String> =
+        let texts: Vec<String> =
             connection.prepare(&sql)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-        for account in accounts.iter().filter(|account| is_to_go(account)) {
-            connection.execute(&format!("UPDATE {table} SET {column} = NULL WHERE {column} = ?1"), params![account])?;
+        for (text, other) in texts.iter().filter_map(|text| renamed(text).map(|other| (text, other))) {
+            connection
+                .execute(&format!("UPDATE {table} SET {column} = ?2 WHERE {column} = ?1"), params![text, other])?;
         }
     }
     Ok(())

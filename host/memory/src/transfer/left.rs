@@ -27,7 +27,9 @@ const TEXTS: usize = 64;
 impl Memory {
     /// The files of the home folder that hold any of the texts, as they are spelt in the journal, by their paths in it.
     pub(super) async fn left(&self, plan: &Plan) -> Result<Vec<String>, CallError> {
-        let texts: Vec<Vec<u8>> = plan.spelt.iter().take(TEXTS).map(|text| text.clone().into_bytes()).collect();
+        let account = plan.account.iter().map(|account| account.name());
+        let spelt = account.chain(plan.spelt.iter().cloned());
+        let texts: Vec<Vec<u8>> = spelt.take(TEXTS).map(String::into_bytes).collect();
         let home = self.home().to_owned();
         super::blocking(move || holding(&home, &texts)).await
     }

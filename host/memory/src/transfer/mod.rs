@@ -4,20 +4,24 @@
 //! What goes is found out first, and written down. Each step may be done again, so a forgetting that a death cut is done
 //! from its beginning at the next start. Then the plan goes, too, and both databases are rewritten.
 
+mod account;
 mod blank;
 mod carry;
 mod file;
 mod left;
+mod media;
 mod plan;
 mod words;
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use homeagent_journal::{Blank, Seq};
+use homeagent_journal::{Blank, Renamed, Seq};
 use homeagent_settings::{Database, DatabaseError};
 use homeagent_types::memory::{MemoryForget, MemoryForgotten, MemorySample};
 use homeagent_types::{CallError, Viewer, now};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::context::Entry;
@@ -117,16 +121,38 @@ impl Memory {
         let blank: Blank = Arc::new(|_, payload: &mut Value| blank::payload(payload));
         let (touched, whole) = (plan.touched.clone(), plan.whole.clone());
         self.journal().forget(touched, &plan.spelt, whole, &blank).await.map_err(failed)?;
+        let renamed = self.rename(plan).await?;
+        if let Some(elsewhere) = &self.elsewhere {
+            elsewhere.remove_media(plan.media.clone()).await?;
+        }
         self.text_log().rewrite(line_of(plan), false).await.map_err(failed)?;
-        self.forget_passages(plan).await?;
+        self.forget_passages(plan, &renamed).await?;
         let (memory, plan) = (self.parts(), plan.clone());
         tokio::task::spawn_blocking(move || memory.forget(&plan)).await.map_err(failed)?
     }
 
+    /// Gives a person's account another name in what others said, and wherever else it is kept. Returns the events that are
+    /// others now.
+    async fn rename(&self, plan: &Plan) -> Result<Vec<Seq>, CallError> {
+        let Some(account) = plan.account.clone().map(Arc::new) else { return Ok(Vec::new()) };
+        let of = Arc::clone(&account);
+        let renamed: Renamed = Arc::new(move |text| of.renamed(text));
+        let of = Arc::clone(&account);
+        let in_payload = Arc::new(move |payload: &mut Value| {
+            of.rename_in(payload);
+        });
+        let changed = self.journal().rename(&account.spellings(), Arc::clone(&renamed), in_payload).await;
+        if let Some(elsewhere) = &self.elsewhere {
+            elsewhere.rename(renamed).await?;
+        }
+        changed.map_err(failed)
+    }
+
     /// Takes out the passages of events that lost all words, and puts those of events that lost some in as they are now.
-    async fn forget_passages(&self, plan: &Plan) -> Result<(), CallError> {
-        let (index, words) = (self.index().clone(), plan.words());
-        let touched: HashSet<String> = origins(&plan.touched).into_iter().collect();
+    async fn forget_passages(&self, plan: &Plan, renamed: &[Seq]) -> Result<(), CallError> {
+        let (index, words, account) = (self.index().clone(), plan.words(), plan.account.clone());
+        let is_in = move |text: &str| account.as_ref().is_some_and(|account| account.renamed(text).is_some());
+        let touched: HashSet<String> = origins(&plan.touched).into_iter().chain(origins(renamed)).collect();
         let whole = origins(&plan.whole);
         // Also those whose events lost their words before a death.
         let again = blocking(move || {
@@ -146,6 +172,10 @@ impl Memory {
                 }
             }
             again.retain(|origin| touched.contains(origin));
+            for (kind, origin) in index.holding(&is_in)? {
+                index.remove(kind, std::slice::from_ref(&origin))?;
+                again.extend(matches!(kind, PassageKind::Said | PassageKind::Answered).then_some(origin));
+            }
             Ok::<_, DatabaseError>(again)
         })
         .await?;
@@ -228,6 +258,9 @@ impl Rest {
         let held = self.known.hold();
         self.known.clear(&held).map_err(failed)?;
         let decided = documents.decide(&|document| fate(document, plan, &words), &is_to_go, false).map_err(failed)?;
+        if let Some(account) = &plan.account {
+            self.context.forget_conversations(&|name| account.renamed(name).is_some()).map_err(failed)?;
+        }
         self.context.change(&|entry| strike(entry, plan, &words), &is_to_go, false).map_err(failed)?;
         let of_journal = plan.whole.iter().chain(&plan.touched).map(|seq| format!("journal:{seq}"));
         let of_documents = decided.iter().chain(&plan.documents).map(|id| format!("document:{id}"));
@@ -237,10 +270,12 @@ impl Rest {
         for entity in &plan.entities {
             self.graph.forget_entity(*entity, at_ms)?;
         }
-        let is_account = |text: &str| plan.account.as_deref() == Some(text);
-        self.graph.forget_words(&|text| is_to_go(text) || is_account(text), at_ms)?;
+        let is_named = |text: &str| plan.account.as_ref().is_some_and(|account| account.renamed(text).is_some());
+        self.graph.forget_words(&|text| is_to_go(text) || is_named(text), at_ms)?;
         if let Some(account) = &plan.account {
-            self.audiences.forget(account).map_err(failed)?;
+            self.graph.rename(&|text| account.renamed(text))?;
+            self.audiences.forget(&account.name()).map_err(failed)?;
+            self.curated.rewrite(|text| account.renamed(text)).map_err(failed)?;
         }
         self.curated.forget(is_to_go).map_err(failed)?;
         self.curated.rewrite(|text| words.strike(text)).map_err(failed)
@@ -277,17 +312,32 @@ impl Rest {
     }
 }
 
+/// Renames in what is kept as JSON; false: it stays as it is.
+fn rename<T: Serialize + DeserializeOwned>(of: &mut T, plan: &Plan) -> bool {
+    let Some((account, Ok(mut value))) = plan.account.as_ref().zip(Some(serde_json::to_value(&*of))) else {
+        return false;
+    };
+    match account.rename_in(&mut value).then(|| serde_json::from_value(value)) {
+        Some(Ok(renamed)) => {
+            *of = renamed;
+            true
+        }
+        _ => false,
+    }
+}
+
 /// Takes the words out of a message that stands in a window or a document; false: it stays as it is.
 fn strike(entry: &mut Entry, plan: &Plan, words: &Words) -> bool {
+    let is_renamed = rename(entry, plan);
     if plan.entries.contains(&entry.id) {
         let blanked = blank::blanked(entry.message.clone());
         let changed = blanked != entry.message;
         entry.message = blanked;
-        return changed;
+        return changed || is_renamed;
     }
-    let Ok(mut message) = serde_json::to_value(&entry.message) else { return false };
+    let Ok(mut message) = serde_json::to_value(&entry.message) else { return is_renamed };
     if !words.strike_in(&mut message) {
-        return false;
+        return is_renamed;
     }
     let struck = serde_json::from_value(message).ok();
     entry.message = struck.unwrap_or_else(|| blank::blanked(entry.message.clone()));
@@ -300,6 +350,7 @@ fn fate(mut document: Document, plan: &Plan, words: &Words) -> Fate {
         return Fate::Goes;
     }
     let mut changed = document.events.iter_mut().fold(false, |any, entry| strike(entry, plan, words) | any);
+    changed |= rename(&mut document, plan);
     for text in document.title.iter_mut().chain([&mut document.text]) {
         if let Some(struck) = words.strike(text) {
             *text = struck;
@@ -312,6 +363,7 @@ fn fate(mut document: Document, plan: &Plan, words: &Words) -> Fate {
 /// What becomes of a line of the text log.
 fn line_of(plan: &Plan) -> crate::textlog::Rewriting {
     let (words, whole) = (plan.words(), plan.whole.iter().copied().collect::<HashSet<Seq>>());
+    let account = plan.account.clone();
     Box::new(move |line| {
         let Ok(mut read) = serde_json::from_str::<Value>(line) else {
             return (!words.are_in(line)).then(|| line.to_owned());
@@ -319,7 +371,8 @@ fn line_of(plan: &Plan) -> crate::textlog::Rewriting {
         if read["seq"].as_i64().is_some_and(|seq| whole.contains(&seq)) {
             return None;
         }
-        if words.strike_in(&mut read) { Some(read.to_string()) } else { Some(line.to_owned()) }
+        let is_renamed = account.as_ref().is_some_and(|account| account.rename_in(&mut read));
+        if words.strike_in(&mut read) || is_renamed { Some(read.to_string()) } else { Some(line.to_owned()) }
     })
 }
 

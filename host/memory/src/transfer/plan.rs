@@ -8,6 +8,7 @@ use homeagent_types::{CallError, Viewer};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::account::Account;
 use super::words::Words;
 use crate::context::Entry;
 use crate::documents::{Document, Kind};
@@ -44,7 +45,10 @@ pub(super) struct Plan {
     /// Entities that go.
     pub(super) entities: Vec<i64>,
     /// The account of a person who goes.
-    pub(super) account: Option<String>,
+    pub(super) account: Option<Account>,
+    /// Media of the store that nothing else mentions.
+    #[serde(default)]
+    pub(super) media: Vec<String>,
 }
 
 impl Plan {
@@ -63,7 +67,7 @@ impl Plan {
             && document.events.iter().all(|entry| self.entries.contains(&entry.id) || entry.id.is_empty());
         self.documents.contains(&document.id)
             || self.notes.as_ref().is_some_and(of_the_time)
-            || self.account.as_ref().is_some_and(|account| document.audience == format!("person:{account}"))
+            || self.account.as_ref().is_some_and(|account| document.audience == format!("person:{}", account.name()))
             || all_of_it
     }
 }
@@ -72,7 +76,7 @@ impl Plan {
 #[derive(Default)]
 struct Choice {
     span: Option<(i64, i64, Option<String>)>,
-    account: Option<String>,
+    account: Option<Account>,
     entries: HashSet<String>,
     runs: HashSet<String>,
     note: Words,
@@ -84,10 +88,10 @@ impl Choice {
             (*from..=*to).contains(&event.at_ms)
                 && conversation.as_ref().is_none_or(|conversation| *conversation == event.conversation)
         });
-        let of_person = self.account.as_deref().is_some_and(|account| {
-            event.audience == format!("person:{account}")
+        let of_person = self.account.as_ref().is_some_and(|account| {
+            event.audience == format!("person:{}", account.name())
                 || (matches!(event.kind, EventKind::UserMessageAdded | EventKind::InputAccepted)
-                    && names(&event.payload, account))
+                    && account.is_named_in(&event.payload))
         });
         in_span
             || of_person
@@ -114,14 +118,11 @@ impl Memory {
             }
             MemoryWhat::Entity(name) => self.plan_entity(name, &mut plan).await?,
             MemoryWhat::Person(account) => {
-                if !account.contains(':') {
-                    let why = format!("\"{account}\" is no account; one is namespace:user, such as qq:10001");
-                    return Err(CallError::Invalid(why));
-                }
-                let (graph, of) = (self.graph().clone(), account.clone());
+                let account = Account::read(account)?;
+                let (graph, of) = (self.graph().clone(), account.name());
                 plan.entities = super::blocking(move || graph.entities_of(&of)).await?;
                 plan.account = Some(account.clone());
-                choice.account = Some(account.clone());
+                choice.account = Some(account);
             }
         }
         self.find_whole(&choice, &mut plan).await?;
@@ -174,7 +175,17 @@ impl Memory {
         let mut inputs: HashSet<String> = HashSet::new();
         let mut accepted: Vec<(String, Seq)> = Vec::new();
         let mut echoes: BTreeSet<String> = BTreeSet::new();
+        let mut media: Vec<(Seq, BTreeSet<String>)> = Vec::new();
         self.scan(|event| {
+            let is_talk = matches!(
+                event.kind,
+                EventKind::InputAccepted | EventKind::UserMessageAdded | EventKind::AssistantMessageAdded
+            );
+            let mut sent = BTreeSet::new();
+            if is_talk {
+                super::media::addresses(&event.payload, &mut sent);
+            }
+            media.extend((!sent.is_empty()).then_some((event.seq, sent)));
             if event.kind == EventKind::InputAccepted
                 && let Some(id) = event.payload["id"].as_str()
             {
@@ -197,6 +208,11 @@ impl Memory {
         plan.whole.extend(of_those);
         plan.whole.sort_unstable();
         plan.whole.dedup();
+        let (going, staying): (Vec<_>, Vec<_>) =
+            media.into_iter().partition(|(seq, _)| plan.whole.binary_search(seq).is_ok());
+        let staying: BTreeSet<String> = staying.into_iter().flat_map(|(_, sent)| sent).collect();
+        let going: BTreeSet<String> = going.into_iter().flat_map(|(_, sent)| sent).collect();
+        plan.media = going.difference(&staying).cloned().collect();
         let (index, whole) = (self.index().clone(), super::origins(&plan.whole));
         let pieces = super::blocking(move || super::passages(&index, &whole)).await?;
         echoes.extend(pieces.into_iter().map(|passage| passage.text.trim().to_owned()));
@@ -246,20 +262,6 @@ fn usable(text: &str) -> Result<String, CallError> {
         return Err(CallError::Invalid(format!("the record itself is written with \"{text}\"; say more of the text")));
     }
     Ok(text.to_owned())
-}
-
-/// Whether somebody is named in a document by namespace and user.
-fn names(value: &Value, account: &str) -> bool {
-    match value {
-        Value::Object(fields) => {
-            let of = |name: &str| fields.get(name).and_then(Value::as_str);
-            let is_it =
-                of("namespace").zip(of("user")).is_some_and(|(space, user)| account == format!("{space}:{user}"));
-            is_it || fields.values().any(|value| names(value, account))
-        }
-        Value::Array(list) => list.iter().any(|value| names(value, account)),
-        _ => false,
-    }
 }
 
 fn holds(value: &Value, words: &Words) -> bool {

@@ -50,7 +50,8 @@ impl World {
         let journal = Journal::open(&database).expect("it opens");
         let (model, embedder) = watch::channel(model);
         let home = folder.to_owned();
-        let memory = Memory::open(Parts { home, journal: journal.clone(), settings, bindings, embedder });
+        let memory =
+            Memory::open(Parts { home, journal: journal.clone(), settings, bindings, embedder, elsewhere: None });
         let memory = memory.expect("it opens");
         memory.caught_up().await;
         Self { folder: folder.to_owned(), journal, memory, kept: None, _model: model }

@@ -223,6 +223,30 @@ impl Ledger {
         report::read(&self.shared.database, by, span)
     }
 
+    /// Gives a name another spelling among those who asked and where: `renamed` says what a text becomes in which it stands.
+    ///
+    /// # Errors
+    ///
+    /// What the database answers.
+    pub fn rename(&self, renamed: &dyn Fn(&str) -> Option<String>) -> Result<(), DatabaseError> {
+        self.shared.writer.flush();
+        self.shared.database.write("renaming in the ledger", |transaction| {
+            for (table, column) in ["model_calls", "model_days"]
+                .into_iter()
+                .flat_map(|table| ["conversation", "principal"].map(|column| (table, column)))
+            {
+                let mut statement = transaction.prepare(&format!("SELECT DISTINCT {column} FROM {table}"))?;
+                let texts = statement.query_map([], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>, _>>()?;
+                for (text, other) in texts.iter().filter_map(|text| renamed(text).map(|other| (text, other))) {
+                    // Where a death cut it, and who is renamed has asked again since, a sum of theirs may be there.
+                    let sql = format!("UPDATE OR IGNORE {table} SET {column} = ?2 WHERE {column} = ?1");
+                    transaction.execute(&sql, [text, &other])?;
+                }
+            }
+            Ok(())
+        })
+    }
+
     fn sums(&self) -> MutexGuard<'_, Sums> {
         self.shared.sums.lock().unwrap_or_else(PoisonError::into_inner)
     }

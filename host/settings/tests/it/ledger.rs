@@ -101,6 +101,28 @@ fn a_limit_counts_what_is_set_aside_and_only_whom_it_concerns() {
 }
 
 #[test]
+fn who_is_renamed_stands_nowhere_under_the_old_name_and_nothing_spent_is_lost() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_database, ledger) = open(&folder);
+    for (day, who) in [(date(2026, 8, 1), "qq:10001"), (TODAY, "qq:10001"), (TODAY, "cli:me")] {
+        let made = Call { day, principal: who.to_owned(), conversation: Some(who.to_owned()), ..call(charge(10, 3)) };
+        let (held, _) = ledger.reserve(&made, &[]).expect("there is no limit");
+        ledger.settle(held, CallState::Settled, "", true, charge(10, 3));
+    }
+    ledger.fold(TODAY);
+    let renamed = |text: &str| (text == "qq:10001").then(|| "qq:somebody".to_owned());
+    for _ in 0..2 {
+        ledger.rename(&renamed).expect("renamed");
+        for by in [CostKey::Principal, CostKey::Conversation] {
+            let lines = ledger.report(by, &CostSpan::default()).expect("it can be read");
+            let mut calls: Vec<_> = lines.iter().map(|line| (line.key.as_str(), line.calls)).collect();
+            calls.sort_unstable();
+            assert_eq!(calls, [("cli:me", 1), ("qq:somebody", 2)], "{by:?}");
+        }
+    }
+}
+
+#[test]
 fn days_that_are_folded_keep_their_sums() {
     let folder = tempfile::tempdir().expect("a folder");
     let (database, ledger) = open(&folder);
