@@ -27,6 +27,8 @@ mod shown;
 mod store;
 mod summary;
 mod terms;
+#[cfg(test)]
+mod tests;
 mod tombstones;
 mod undo;
 mod writing;
