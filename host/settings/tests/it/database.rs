@@ -125,7 +125,7 @@ fn a_prepared_statement_is_planned_once() {
         let mut statement = connection.prepare(sql).expect("a statement");
         for limit in 0..9 {
             let rows = statement.query_map(("你好", limit, limit), |row| row.get::<_, i64>(0)).expect("reads");
-            rows.for_each(|row| drop(row.expect("a row")));
+            rows.collect::<Result<Vec<i64>, _>>().expect("rows");
         }
         assert_eq!(statement.get_status(rusqlite::StatementStatus::RePrepare), 0);
     }
