@@ -11,6 +11,7 @@ mod delete;
 mod entities;
 mod error;
 mod forget;
+mod heard;
 mod merged;
 mod model;
 pub mod predicate;
@@ -66,6 +67,10 @@ use writing::Writing;
 /// Statements that a connection keeps prepared.
 const STATEMENTS: usize = 128;
 
+/// How much of the file the writer keeps at hand, in KiB. What is told touches rows of all ages, and SQLite's usual 2,000 are
+/// read and written several times in one batch.
+const WRITER_CACHE: i64 = 16 * 1024;
+
 /// Readers that are kept for later; more are opened where more read at once.
 const IDLE_READERS: usize = 4;
 
@@ -86,6 +91,11 @@ struct Shared {
     tombstones: RwLock<Arc<Tombstones>>,
     /// Grows with each transaction that wrote; what was made of an older one may be out of date.
     generation: AtomicU64,
+    /// How many rows were changed, by and by.
+    changes: AtomicU64,
+    heard: heard::Heard,
+    /// How far sentences and entities were cleaned.
+    cleaned: Mutex<(i64, i64)>,
     shown: shown::Shown,
     summaries: summary::Kept,
     /// Told when there are new names.
@@ -104,6 +114,10 @@ impl Graph {
         database.migrate("graph", schema::MIGRATIONS)?;
         let writer = database.writer()?;
         writer.set_prepared_statement_cache_capacity(STATEMENTS);
+        // A negative number is one of KiB.
+        writer
+            .pragma_update(None, "cache_size", -WRITER_CACHE)
+            .map_err(|source| database.error("opening the graph", source))?;
         let shared = Shared {
             database: database.clone(),
             audiences,
@@ -113,6 +127,9 @@ impl Graph {
             merged: RwLock::default(),
             tombstones: RwLock::default(),
             generation: AtomicU64::new(0),
+            changes: AtomicU64::new(0),
+            heard: heard::Heard::default(),
+            cleaned: Mutex::default(),
             shown: shown::Shown::default(),
             summaries: summary::Kept::default(),
             changed: Arc::default(),
@@ -179,10 +196,13 @@ impl Graph {
         let mut connection = self.shared.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let run = || -> Result<T, Stop> {
             let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let before = transaction.total_changes();
             let mut writing = Writing::new(&self.shared, &transaction);
             let answer = work(&mut writing)?;
             let done = writing.finish()?;
+            let changed = transaction.total_changes().saturating_sub(before);
             transaction.commit()?;
+            self.shared.changes.fetch_add(changed, Ordering::Release);
             self.learn(done);
             Ok(answer)
         };

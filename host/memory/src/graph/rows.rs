@@ -103,6 +103,7 @@ impl Graph {
         let (known, merged, tombstones) = self.read("reading the graph", |connection| {
             Ok((seen::load(connection)?, Merged::load(connection)?, Tombstones::load(connection)?))
         })?;
+        self.clear_heard();
         let shared = &self.shared;
         *shared.known.write().unwrap_or_else(PoisonError::into_inner) = known;
         *shared.merged.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(merged);
@@ -117,7 +118,7 @@ fn insert(connection: &Connection, table: &str, fields: &Map<String, Value>) -> 
     let failed = |error: rusqlite::Error| error.to_string();
     let columns: Vec<String> = {
         let statement = connection.prepare_cached(&format!("SELECT * FROM {table}")).map_err(failed)?;
-        statement.column_names().into_iter().filter(|column| *column != DERIVED).map(str::to_owned).collect()
+        statement.column_names().filter(|column| *column != DERIVED).map(str::to_owned).collect()
     };
     if fields.len() != columns.len() || columns.iter().any(|column| !fields.contains_key(column)) {
         return Err(format!("{table} has the columns {}", columns.join(", ")));

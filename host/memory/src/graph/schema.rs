@@ -165,4 +165,5 @@ CREATE INDEX relations_superseded ON relations (subject, predicate, last_at, aud
 WHERE superseded_at IS NOT NULL;
 CREATE INDEX relations_ended ON relations (subject, predicate, last_at, audience)
 WHERE valid_to IS NOT NULL AND retracted_at IS NULL;
+CREATE INDEX relations_retracted ON relations (subject, predicate, object_key, audience) WHERE retracted_at IS NOT NULL;
 "];
