@@ -48,23 +48,12 @@ fn address() -> Value {
 
 fn definition(name: &str, description: &str, properties: &Value, required: &[&str]) -> ToolDefinition {
     ToolDefinition {
-        name: name.to_owned(),
-        description: description.to_owned(),
-        parameters: json!({
-            "type": "object",
-            "properties": properties,
-            "required": required,
-            "additionalProperties": false
-        }),
-        effect: Effect::Read,
         // Whoever may speak may speak of what they sent, and nobody guesses an address.
         min_role: Some(Role::Guest),
         stateless: true,
-        no_memory: true,
-        cleaner: None,
-        timeout_ms: None,
         // Whoever made the picture chose what stands in it.
         meta: vec![("foreign".to_owned(), "true".to_owned())],
+        ..ToolDefinition::of_host(name, description, Effect::Read, properties, required)
     }
 }
 

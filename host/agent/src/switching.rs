@@ -5,26 +5,20 @@ use homeagent_types::ports::Models;
 use homeagent_types::{CallError, Effect, Role, ToolDefinition, ToolOutput};
 use serde_json::{Value, json};
 
-use crate::tools::host_tool;
-
 /// What the model is told of the tool.
 pub(crate) fn tool() -> ToolDefinition {
-    let parameters = json!({
-        "type": "object",
-        "properties": {
-            "source": { "type": "string", "description": "The source's name; without it, all sources are listed" },
-            "first": { "type": "boolean", "description": "Have it tried first from now on" },
-            "model": { "type": "string", "description": "The model it is to ask for" },
-            "temperature": { "type": "number", "minimum": 0, "maximum": 2 },
-            "thinking": { "type": "boolean", "description": "Whether its model is to think first" }
-        },
-        "additionalProperties": false
+    let properties = json!({
+        "source": { "type": "string", "description": "The source's name; without it, all sources are listed" },
+        "first": { "type": "boolean", "description": "Have it tried first from now on" },
+        "model": { "type": "string", "description": "The model it is to ask for" },
+        "temperature": { "type": "number", "minimum": 0, "maximum": 2 },
+        "thinking": { "type": "boolean", "description": "Whether its model is to think first" }
     });
     let description = "Lists the sources that models are asked at, with their models and how they stand, or changes one: \
                        which is tried first, its model, temperature and thinking. It counts from your next words on, for \
                        all conversations.";
-    let tool = host_tool("model_switch".to_owned(), description.to_owned(), Effect::World, parameters);
-    ToolDefinition { min_role: Some(Role::Owner), stateless: false, ..tool }
+    let tool = ToolDefinition::of_host("model_switch", description, Effect::World, &properties, &[]);
+    ToolDefinition { min_role: Some(Role::Owner), ..tool }
 }
 
 /// Lists, or changes. The arguments fit the schema.

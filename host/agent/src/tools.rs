@@ -190,19 +190,8 @@ impl ToolSet {
     }
 }
 
-pub(crate) fn host_tool(name: String, description: String, effect: Effect, parameters: Value) -> ToolDefinition {
-    ToolDefinition {
-        name,
-        description,
-        parameters,
-        effect,
-        min_role: None,
-        stateless: true,
-        no_memory: true,
-        cleaner: None,
-        timeout_ms: None,
-        meta: Vec::new(),
-    }
+fn stateless(name: &str, description: &str, effect: Effect, properties: &Value, required: &[&str]) -> ToolDefinition {
+    ToolDefinition { stateless: true, ..ToolDefinition::of_host(name, description, effect, properties, required) }
 }
 
 /// Anyone may have an answer sent to where they speak; the tool itself checks other addressees.
@@ -222,66 +211,47 @@ fn send_tool(channel: &ChannelDefinition, here: bool) -> ToolDefinition {
         channel.description,
         if kinds.is_empty() { "nothing".to_owned() } else { kinds.join(", ") },
     );
-    let parameters = json!({
-        "type": "object",
-        "properties": {
-            "payload": {
-                "type": "string",
-                "description": "The text; for file, image and audio the address (https://... or media:...); for structured a JSON text"
-            },
-            "type": { "type": "string", "enum": OutputCapabilities::NAMED.map(|(_, name)| name) },
-            "meta": {
-                "type": "object",
-                "description": format!(
-                    "to: whom, as {name}:<account> or {name}:group/<id>; caption, name, mime: of a file, image or audio"
-                ),
-                "additionalProperties": { "type": "string" }
-            }
+    let properties = json!({
+        "payload": {
+            "type": "string",
+            "description": "The text; for file, image and audio the address (https://... or media:...); for structured a JSON text"
         },
-        "required": ["payload"],
-        "additionalProperties": false
+        "type": { "type": "string", "enum": OutputCapabilities::NAMED.map(|(_, name)| name) },
+        "meta": {
+            "type": "object",
+            "description": format!(
+                "to: whom, as {name}:<account> or {name}:group/<id>; caption, name, mime: of a file, image or audio"
+            ),
+            "additionalProperties": { "type": "string" }
+        }
     });
-    for_everyone(host_tool(format!("{SEND}{name}"), description, Effect::World, parameters), here)
+    for_everyone(stateless(&format!("{SEND}{name}"), &description, Effect::World, &properties, &["payload"]), here)
 }
 
 fn help_tool(channel: &ChannelDefinition, here: bool) -> ToolDefinition {
     let name = &channel.name;
     let description = format!("Tells what the channel {name} can carry and how: formats, lengths, how text is split.");
-    let none = json!({ "type": "object", "properties": {}, "additionalProperties": false });
-    for_everyone(host_tool(format!("{SEND}{name}_help"), description, Effect::Read, none), here)
+    for_everyone(stateless(&format!("{SEND}{name}_help"), &description, Effect::Read, &json!({}), &[]), here)
 }
 
 fn list_tool() -> ToolDefinition {
-    let none = json!({ "type": "object", "properties": {}, "additionalProperties": false });
     let description = "Lists the output channels, what each can carry, and which one this turn's answer goes to.";
-    host_tool("output_list_channels".to_owned(), description.to_owned(), Effect::Read, none)
+    stateless("output_list_channels", description, Effect::Read, &json!({}), &[])
 }
 
 fn set_tool() -> ToolDefinition {
-    let parameters = json!({
-        "type": "object",
-        "properties": {
-            "channel": { "type": "string", "description": "The channel's name" },
-            "to": { "type": "string", "description": "Whom, as <channel>:<account> or <channel>:group/<id>" }
-        },
-        "required": ["channel"],
-        "additionalProperties": false
+    let properties = json!({
+        "channel": { "type": "string", "description": "The channel's name" },
+        "to": { "type": "string", "description": "Whom, as <channel>:<account> or <channel>:group/<id>" }
     });
     let description = "Sets where this turn's last text goes, instead of where the message came from.";
-    host_tool("output_set_channel".to_owned(), description.to_owned(), Effect::World, parameters)
+    stateless("output_set_channel", description, Effect::World, &properties, &["channel"])
 }
 
 fn reload_tool() -> ToolDefinition {
-    let parameters = json!({
-        "type": "object",
-        "properties": {
-            "plugin": { "type": "string", "description": "The plugin's name" }
-        },
-        "required": ["plugin"],
-        "additionalProperties": false
-    });
+    let properties = json!({ "plugin": { "type": "string", "description": "The plugin's name" } });
     let description = "Reads a plugin's package anew and puts its code in the place of what runs. If the new code can't be \
                        started, the old goes on and the answer says why.";
-    let tool = host_tool("plgreload".to_owned(), description.to_owned(), Effect::World, parameters);
-    ToolDefinition { min_role: Some(Role::Owner), stateless: false, ..tool }
+    let tool = ToolDefinition::of_host("plgreload", description, Effect::World, &properties, &["plugin"]);
+    ToolDefinition { min_role: Some(Role::Owner), ..tool }
 }

@@ -246,34 +246,13 @@ fn update() -> ToolDefinition {
 
 /// A tool that only reads. Guests may call it, too: they are told what is for everyone.
 fn reading(name: &str, description: &str, properties: &Value, required: &[&str], foreign: bool) -> ToolDefinition {
-    let definition = definition(name, description, properties, required, Effect::Read);
+    let definition = ToolDefinition::of_host(name, description, Effect::Read, properties, required);
     // Strangers wrote what was taken from the web.
     let meta = if foreign { vec![("foreign".to_owned(), "true".to_owned())] } else { Vec::new() };
     ToolDefinition { min_role: Some(Role::Guest), stateless: true, meta, ..definition }
 }
 
 fn changing(name: &str, description: &str, properties: &Value, required: &[&str]) -> ToolDefinition {
-    let definition = definition(name, description, properties, required, Effect::Own);
+    let definition = ToolDefinition::of_host(name, description, Effect::Own, properties, required);
     ToolDefinition { min_role: Some(Role::Owner), ..definition }
-}
-
-fn definition(name: &str, description: &str, properties: &Value, required: &[&str], effect: Effect) -> ToolDefinition {
-    ToolDefinition {
-        name: name.to_owned(),
-        description: description.to_owned(),
-        parameters: json!({
-            "type": "object",
-            "properties": properties,
-            "required": required,
-            "additionalProperties": false,
-        }),
-        effect,
-        min_role: None,
-        stateless: false,
-        // It has an index of its own: the memory would only say everything twice.
-        no_memory: true,
-        cleaner: None,
-        timeout_ms: None,
-        meta: Vec::new(),
-    }
 }

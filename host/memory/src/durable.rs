@@ -5,6 +5,9 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
+
 /// What the name of a file ends with that is being written.
 const UNFINISHED: &str = ".part";
 
@@ -24,18 +27,67 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// The same with what `fill` writes, piece by piece.
 pub(crate) fn replace_with(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
-    let beside = suffixed(path, UNFINISHED);
+    let beside = unfinished(path);
     let write = || {
         step()?;
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
-        fill(&mut file)?;
-        file.sync_all()?;
+        write_out(&beside, fill)?;
         step()?;
         fs::rename(&beside, path)?;
         step()?;
         sync_parent(path)
     };
     write().inspect_err(|_| drop(fs::remove_file(&beside)))
+}
+
+/// Puts a file into the place of one that holds `expected`, or, where that is empty, where none is. False: somebody has
+/// written another meanwhile, and that stays.
+pub(crate) fn replace_unchanged(path: &Path, expected: &[u8], bytes: &[u8]) -> io::Result<bool> {
+    let beside = unfinished(path);
+    let exchange = |flags| renameat_with(CWD, &beside, CWD, path, flags);
+    let write = || {
+        step()?;
+        write_out(&beside, |file| file.write_all(bytes))?;
+        step()?;
+        let replaced = match exchange(RenameFlags::EXCHANGE) {
+            Ok(()) if fs::read(&beside)? == expected => fs::remove_file(&beside).map(|()| true)?,
+            Ok(()) => {
+                exchange(RenameFlags::EXCHANGE)?;
+                false
+            }
+            Err(Errno::NOENT) if expected.is_empty() => match exchange(RenameFlags::NOREPLACE) {
+                Err(Errno::EXIST) => false,
+                placed => placed.map(|()| true)?,
+            },
+            Err(Errno::NOENT) => false,
+            // A file system where two can't change places: there is a moment in which another's change would be lost.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+                let is_expected = fs::read(path).map_or(expected.is_empty(), |found| found == expected);
+                if is_expected {
+                    fs::rename(&beside, path)?;
+                }
+                is_expected
+            }
+            Err(error) => return Err(error.into()),
+        };
+        step()?;
+        sync_parent(path).map(|()| replaced)
+    };
+    let done = write();
+    if !matches!(done, Ok(true)) {
+        let _ = fs::remove_file(&beside);
+    }
+    done
+}
+
+/// Where what is to take a file's place is written. A death leaves it there, and the next write takes it.
+pub(crate) fn unfinished(path: &Path) -> PathBuf {
+    suffixed(path, UNFINISHED)
+}
+
+fn write_out(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    fill(&mut file)?;
+    file.sync_all()
 }
 
 /// Removes a file, lastingly. One that is not there is removed.

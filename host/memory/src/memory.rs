@@ -117,6 +117,9 @@ impl Memory {
     pub fn open(parts: Parts) -> Result<Arc<Self>, OpenError> {
         let Parts { home, journal, settings, bindings, embedder } = parts;
         let database = Database::open(home.join(FILE))?;
+        for remark in database.take_remarks() {
+            tracing::warn!("{remark}");
+        }
         let audiences = Audiences::open(&database, bindings)?;
         let vectors = Vectors::open(&database)?;
         let index = Index::open(&database, &vectors)?;
@@ -133,17 +136,20 @@ impl Memory {
         )?;
         let own_model = OwnModel::open(&database, settings.clone())?;
         let graph = Graph::open(&database, audiences.clone())?;
+        graph.set_vectors(vectors.clone());
         recall.set_entities(Arc::new(graph.clone()));
         let names = Vectoriser::new(Arc::new(graph.clone()), vectors.clone(), embedder.clone());
         let curated = Curated::open(&home);
         let tools = Arc::new(GraphTools::new(graph.clone(), curated.clone(), audiences.clone()));
-        tools.set_names(NameVectors::new(graph.clone(), vectors.clone(), embedder.clone()));
+        let name_vectors = NameVectors::new(graph.clone(), vectors.clone(), embedder.clone());
+        tools.set_names(name_vectors.clone());
         let documents = Documents::open(&home, &database, &vectors)?;
         let distiller = Distiller::open(distill::Parts {
             database: database.clone(),
             journal: journal.clone(),
             settings: settings.clone(),
             graph: graph.clone(),
+            names: Some(name_vectors),
             documents: Some(Arc::new(Cold { documents: documents.clone(), settings: settings.clone() })),
             judge: Some(Arc::new(own_model.clone())),
         })?;
@@ -185,9 +191,14 @@ impl Memory {
         memory.tasks.spawn(names.run(stop()));
         memory.tasks.spawn(documents.clone().keep_vectors(memory.embedder.clone(), stop()));
         memory.tasks.spawn(memory.distiller.clone().run(stop()));
+        let looked_at = memory.database.clone();
         memory.tasks.spawn_blocking(move || {
             if let Err(error) = documents.look_through() {
                 tracing::warn!(%error, "the folder of documents can't be looked through");
+            }
+            match looked_at.damage() {
+                Ok(findings) => findings.iter().for_each(|finding| tracing::error!("{finding}")),
+                Err(error) => tracing::error!(%error, "the memory's file can't be looked through"),
             }
         });
         let memory = Arc::new(memory);

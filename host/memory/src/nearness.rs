@@ -7,6 +7,8 @@ use std::time::Duration;
 use homeagent_language::embed::{CurrentEmbedder, Embedder, Purpose};
 use homeagent_language::text::{index_terms, query_terms};
 
+use crate::recall::asked;
+
 /// How long the query's own vector is waited for.
 const PATIENCE: Duration = Duration::from_millis(100);
 
@@ -37,6 +39,7 @@ impl Nearness {
 
     /// A number for each text, the higher the nearer.
     pub(crate) async fn of(&self, query: &str, texts: Arc<[String]>) -> Vec<f32> {
+        let query = &*asked(query);
         let by_words = lexical(query, &texts);
         let embedder = self.embedder.borrow().clone();
         let Some(embedder) = embedder else { return by_words };

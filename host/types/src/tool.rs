@@ -51,6 +51,34 @@ pub struct ToolDefinition {
 }
 
 impl ToolDefinition {
+    /// A tool of the host's own: these properties alone are its arguments. What it says the memory knows already, or has an
+    /// index of its own, so it is not remembered again.
+    pub fn of_host(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        effect: Effect,
+        properties: &serde_json::Value,
+        required: &[&str],
+    ) -> Self {
+        Self {
+            name: name.into(),
+            description: description.into(),
+            parameters: serde_json::json!({
+                "type": "object",
+                "properties": properties,
+                "required": required,
+                "additionalProperties": false,
+            }),
+            effect,
+            min_role: None,
+            stateless: false,
+            no_memory: true,
+            cleaner: None,
+            timeout_ms: None,
+            meta: Vec::new(),
+        }
+    }
+
     /// Whether what it returns was written by others, as its `meta` says (`foreign` is `true`).
     pub fn is_foreign(&self) -> bool {
         has_mark(&self.meta)

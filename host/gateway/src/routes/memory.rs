@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use homeagent_types::memory::{
     MemoryExported, MemoryFile, MemoryForget, MemoryForgotten, MemoryGraph, MemoryHit, MemoryImported, MemoryOfRun,
     MemoryPlace, MemoryQuery, MemoryState,
@@ -13,7 +13,7 @@ use serde::Deserialize;
 use super::plugins::to_the_end;
 use crate::Problem;
 use crate::core::Shared;
-use crate::document::{CallFailures, Invalid, NotFound};
+use crate::document::{CallFailures, Conflict, Invalid, NotFound};
 use crate::extract::{Asked, Document, Named, within};
 
 const USUAL: i64 = 10;
@@ -96,7 +96,7 @@ pub(crate) async fn search(
 )]
 pub(crate) async fn show(
     State(core): State<Shared>,
-    Path((kind, place)): Path<(String, String)>,
+    Named((kind, place)): Named<(String, String)>,
     Asked(Around { around, all }): Asked<Around>,
 ) -> Result<Json<MemoryPlace>, Problem> {
     let around = within("around", around.unwrap_or(USUALLY_AROUND), 0, Some(MOST_AROUND))?;
@@ -174,7 +174,7 @@ pub(crate) async fn forget(
     operation_id = "exportMemory",
     tag = "memory",
     request_body = MemoryFile,
-    responses((status = OK, body = MemoryExported, description = "The file"), CallFailures)
+    responses((status = OK, body = MemoryExported, description = "The file"), Conflict, CallFailures)
 )]
 pub(crate) async fn export(
     State(core): State<Shared>,

@@ -218,6 +218,31 @@ pub(super) fn english(word: &str) -> Option<&'static str> {
     find(&word).or(plural)
 }
 
+/// Titles beside the words for family, by which people are called after their name or before it.
+const CHINESE_TITLES: &[&str] = &[
+    "医生", "大夫", "护士", "律师", "教授", "教练", "师傅", "女士", "小姐", "大妈", "大爷", "大叔", "大婶", "总", "姨",
+    "叔", "婶", "伯",
+];
+const ENGLISH_TITLES: &[&str] =
+    &["mr", "mrs", "ms", "miss", "dr", "doctor", "prof", "professor", "sir", "madam", "coach", "nurse"];
+
+/// Whether somebody is called so by what they are to others, as in 刘奶奶, 陈医生, "grandma Liu" or "Dr. Chen": that is no
+/// full name, and another writing of it may have nothing in common with it.
+pub(crate) fn is_address(name: &str) -> bool {
+    let name = name.trim();
+    let ends_so = |word: &&str| name.strip_suffix(*word).is_some_and(|rest| !rest.is_empty());
+    let lower = name.to_lowercase();
+    let mut words = lower.split_whitespace().map(|word| word.trim_matches('.'));
+    CHINESE.iter().map(|(word, _)| word).chain(CHINESE_TITLES).any(ends_so)
+        || (lower.contains(' ') && words.any(|word| english(word).is_some() || ENGLISH_TITLES.contains(&word)))
+}
+
+/// The family name before a Chinese address, as 刘 in 刘奶奶.
+pub(crate) fn addressed_family(name: &str) -> Option<char> {
+    let first = name.trim().chars().next()?;
+    (super::lexicon::SURNAMES.contains(first) && is_address(name)).then_some(first)
+}
+
 /// Whether a relation is one of a family.
 pub(super) fn is_family(relation: &str) -> bool {
     FAMILY.contains(&relation)

@@ -13,6 +13,7 @@ mod values;
 pub(crate) use dates::chinese_number;
 pub use fact::{Fact, Predicate, Subject, When};
 
+pub(crate) use kin::{addressed_family, is_address};
 pub(crate) use values::is_full_name;
 
 use reading::Sentence;

@@ -9,14 +9,19 @@ use serde::{Deserialize, Serialize};
 
 pub use marks::{Marks, marks};
 
-use crate::facts::is_full_name;
+use crate::facts::{addressed_family, is_address, is_full_name};
 use crate::text::{bigram_jaccard, fold};
 
 /// From which share of common character pairs on two names are written almost alike.
 pub const ALIKE: f64 = 0.75;
 
-/// From which cosine on two names are near in meaning.
-pub const NEAR: f32 = 0.92;
+/// From which nearness on two names in one writing are near in meaning: 0 is what any two names have in common, 1 the same.
+/// Measured with multilingual-e5-small, as [`NEAR_ACROSS`]: 番茄 and 西红柿 have 0.54, 北京 and 上海 0.52, most others under 0.3.
+pub const NEAR: f32 = 0.45;
+
+/// The same for names in two writings, such as a Chinese name and its translation, which models take for less alike: "Uncle
+/// Wang" and 王叔叔 have 0.20, "robot vacuum" and 扫地机器人 0.36, what has nothing in common under 0.15.
+pub const NEAR_ACROSS: f32 = 0.15;
 
 /// A pair of characters that so many names have says nothing about any of them.
 const COMMON: usize = 200;
@@ -40,7 +45,7 @@ pub enum Likeness {
     Spelling(f64),
     /// One is a part of the other.
     Contained,
-    /// Their vectors are this near.
+    /// Their vectors are this near, beyond what any two names are.
     Meaning(f32),
 }
 
@@ -63,13 +68,26 @@ pub fn are_apart(a: &Named, b: &Named) -> bool {
     if marks(&a.name) != marks(&b.name) {
         return true;
     }
-    let (plain_a, plain_b) = (fold(&a.name), fold(&b.name));
-    a.person && b.person && plain_a != plain_b && is_whole_name(&a.name) && is_whole_name(&b.name)
+    if !a.person || !b.person || fold(&a.name) == fold(&b.name) {
+        return false;
+    }
+    let families = addressed_family(&a.name).zip(addressed_family(&b.name));
+    // In another writing a full name looks like another name.
+    families.is_some_and(|(a, b)| a != b)
+        || (is_whole_name(&a.name) && is_whole_name(&b.name) && is_han(&a.name) == is_han(&b.name))
+}
+
+/// Whether a name is written with Chinese characters.
+#[must_use]
+pub fn is_han(name: &str) -> bool {
+    name.chars().any(|c| matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{20000}'..='\u{3134f}'))
 }
 
 /// Whether a name is a person's full one: a Chinese family name with what follows it, or two words and more.
 fn is_whole_name(name: &str) -> bool {
-    is_full_name(name.trim()) || (name.is_ascii() && name.split_whitespace().count() > 1) || name.contains('·')
+    let is_whole =
+        is_full_name(name.trim()) || (name.is_ascii() && name.split_whitespace().count() > 1) || name.contains('·');
+    is_whole && !is_address(name)
 }
 
 /// Why two names may be of one thing, judging by how they are written.
@@ -133,14 +151,15 @@ pub fn candidates(names: &[Named], most: usize) -> Vec<Candidate> {
     strongest(found, most)
 }
 
-/// Candidates by meaning: `near` has pairs of positions in `names` with the cosine of their vectors, which must be of one
-/// model.
+/// Candidates by meaning: `near` has pairs of positions in `names` with the nearness of their vectors, which must be of one
+/// model: the cosine, as a share of the way from what any two names have to 1.
 #[must_use]
 pub fn near_in_meaning(names: &[Named], near: &[(usize, usize, f32)]) -> Vec<Candidate> {
-    let pairs = near.iter().filter(|(_, _, cosine)| *cosine >= NEAR);
-    let found = pairs.filter_map(|(a, b, cosine)| {
+    let found = near.iter().filter_map(|(a, b, nearness)| {
         let (a, b) = (names.get(*a)?, names.get(*b)?);
-        (a.id != b.id && !are_apart(a, b)).then(|| candidate(a, b, Likeness::Meaning(*cosine)))
+        let least = if is_han(&a.name) == is_han(&b.name) { NEAR } else { NEAR_ACROSS };
+        let is_near = a.id != b.id && *nearness >= least && !are_apart(a, b);
+        is_near.then(|| candidate(a, b, Likeness::Meaning(*nearness)))
     });
     strongest(found.collect(), usize::MAX)
 }

@@ -67,10 +67,23 @@ fn pairs_are_found_among_many_and_each_once() {
 
 #[test]
 fn nearness_of_meaning_counts_where_nothing_tells_them_apart() {
-    let names =
-        [named(1, "番茄", false), named(2, "西红柿", false), named(3, "会议 3", false), named(4, "会议 4", false)];
-    let found = near_in_meaning(&names, &[(0, 1, 0.95), (2, 3, 0.99), (0, 2, 0.5)]);
-    assert_eq!(found.iter().map(|candidate| (candidate.a, candidate.b)).collect::<Vec<_>>(), [(1, 2)]);
+    let names = [
+        named(1, "番茄", false),
+        named(2, "西红柿", false),
+        named(3, "会议 3", false),
+        named(4, "会议 4", false),
+        named(5, "grandma Liu", true),
+        named(6, "刘奶奶", true),
+        named(7, "王奶奶", true),
+        named(8, "Zhang Wei", true),
+        named(9, "张伟", true),
+        named(10, "王伟", true),
+    ];
+    let near =
+        [(0, 1, 0.54), (2, 3, 0.99), (0, 2, 0.3), (4, 5, 0.2), (5, 6, 0.99), (7, 8, 0.2), (8, 9, 0.99), (4, 8, 0.1)];
+    let mut found: Vec<(i64, i64)> = near_in_meaning(&names, &near).iter().map(|pair| (pair.a, pair.b)).collect();
+    found.sort_unstable();
+    assert_eq!(found, [(1, 2), (5, 6), (8, 9)]);
 }
 
 proptest::proptest! {

@@ -110,24 +110,9 @@ impl Toolbox for SessionTools {
             "limit": { "type": "integer", "minimum": 1, "maximum": MOST, "description": "How many messages, 8 if not said" },
             "here": { "type": "boolean", "description": "Only what was said in this conversation" },
         });
-        vec![ToolDefinition {
-            name: SEARCH.to_owned(),
-            description: "Searches what was said in conversations, word for word, with times and speakers.".to_owned(),
-            parameters: json!({
-                "type": "object",
-                "properties": properties,
-                "required": ["query"],
-                "additionalProperties": false
-            }),
-            effect: Effect::Read,
-            min_role: Some(Role::Member),
-            stateless: true,
-            // What it shows was said, and is remembered as that.
-            no_memory: true,
-            cleaner: None,
-            timeout_ms: None,
-            meta: Vec::new(),
-        }]
+        let description = "Searches what was said in conversations, word for word, with times and speakers.";
+        let tool = ToolDefinition::of_host(SEARCH, description, Effect::Read, &properties, &["query"]);
+        vec![ToolDefinition { min_role: Some(Role::Member), stateless: true, ..tool }]
     }
 
     async fn call(&self, name: &str, arguments: Value, cause: &Cause) -> Result<ToolOutput, CallError> {

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::CuratedError;
 use crate::durable;
@@ -24,10 +24,25 @@ pub(super) fn read(path: &Path) -> Result<String, CuratedError> {
     String::from_utf8(bytes).map_err(|_| CuratedError::NoText(path.to_path_buf()))
 }
 
-/// After a kill at any moment the file is the old or the new one.
-pub(super) fn write(path: &Path, text: &str) -> Result<(), CuratedError> {
-    // Where the owner has put a link, what it leads to is written.
-    let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+/// Puts a text into the place of the one that was read. After a kill at any moment the file is the old or the new one. False:
+/// somebody has saved another meanwhile, and that stays.
+pub(super) fn write(path: &Path, before: &str, text: &str) -> Result<bool, CuratedError> {
     let failed = |source| CuratedError::File { path: path.to_path_buf(), doing: "written", source };
-    durable::replace(&place, text.as_bytes()).map_err(failed)
+    durable::replace_unchanged(&place(path), before.as_bytes(), text.as_bytes()).map_err(failed)
+}
+
+/// Removes what a death in the middle of a write has left beside the file, where `is_to_go` says so of its text.
+pub(super) fn clear(path: &Path, is_to_go: impl Fn(&str) -> bool) -> Result<(), CuratedError> {
+    let left = durable::unfinished(&place(path));
+    match fs::read(&left) {
+        Ok(bytes) if is_to_go(&String::from_utf8_lossy(&bytes)) => {
+            durable::remove(&left).map_err(|source| CuratedError::File { path: left, doing: "removed", source })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Where the owner has put a link, what it leads to is written.
+fn place(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())
 }

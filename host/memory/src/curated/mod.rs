@@ -27,6 +27,9 @@ const LONGEST: usize = 4000;
 /// Turns whose list is remembered.
 const RUNS: usize = 256;
 
+/// How often a change is tried while others write the file.
+const TRIES: usize = 20;
+
 /// An error of the list; each says what can be done.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -189,11 +192,13 @@ impl Curated {
     pub fn forget(&self, is_to_go: impl Fn(&str) -> bool) -> Result<usize, CuratedError> {
         let mut gone = 0;
         self.change(|list| {
+            gone = 0;
             while list.remove(&Viewer::Everything, &is_to_go) {
                 gone += 1;
             }
             Ok(())
         })?;
+        file::clear(&self.shared.path, &is_to_go)?;
         *self.shown() = Frozen::default();
         Ok(gone)
     }
@@ -204,21 +209,32 @@ impl Curated {
     ///
     /// What reading and writing say.
     pub fn rewrite(&self, change: impl Fn(&str) -> Option<String>) -> Result<(), CuratedError> {
-        let _writing = self.shared.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = file::read(&self.shared.path)?;
-        match change(&before) {
-            Some(after) if after != before => file::write(&self.shared.path, &after),
-            _ => Ok(()),
-        }
+        self.change_text(|before| Ok(change(before)))
     }
 
-    fn change(&self, work: impl FnOnce(&mut List) -> Result<(), CuratedError>) -> Result<(), CuratedError> {
+    fn change(&self, mut work: impl FnMut(&mut List) -> Result<(), CuratedError>) -> Result<(), CuratedError> {
+        self.change_text(|before| {
+            let mut list = List::parse(before);
+            work(&mut list)?;
+            Ok(Some(list.text()))
+        })
+    }
+
+    /// Where a person saves the file meanwhile, theirs is what is changed.
+    fn change_text(
+        &self,
+        mut change: impl FnMut(&str) -> Result<Option<String>, CuratedError>,
+    ) -> Result<(), CuratedError> {
         let _writing = self.shared.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = file::read(&self.shared.path)?;
-        let mut list = List::parse(&before);
-        work(&mut list)?;
-        let after = list.text();
-        if after == before { Ok(()) } else { file::write(&self.shared.path, &after) }
+        for _ in 0..TRIES {
+            let before = file::read(&self.shared.path)?;
+            let Some(after) = change(&before)?.filter(|after| *after != before) else { return Ok(()) };
+            if file::write(&self.shared.path, &before, &after)? {
+                return Ok(());
+            }
+        }
+        let source = std::io::Error::other("it changes all the time; close whatever else writes it");
+        Err(CuratedError::File { path: self.shared.path.clone(), doing: "written", source })
     }
 
     fn shown(&self) -> MutexGuard<'_, Frozen> {

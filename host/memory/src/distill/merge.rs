@@ -7,6 +7,7 @@ use homeagent_language::synonyms::{Candidate, Named, candidates};
 use homeagent_types::{Audience, Viewer, now};
 
 use super::judge::{Question, Verdict, verdicts};
+use super::near::{Names, Near};
 use super::{ACTOR, DistillError, Distiller};
 use crate::graph::{Author, Entity, EntityKind, Graph, GraphError, NameRow};
 
@@ -34,10 +35,17 @@ pub struct Merged {
     pub merged: usize,
 }
 
-struct Pair {
+/// Two entities that may be one, and what is known of them.
+pub(super) struct Pair {
     a: Entity,
     b: Entity,
     material: String,
+}
+
+impl Pair {
+    fn ids(&self) -> (i64, i64) {
+        (self.a.id.min(self.b.id), self.a.id.max(self.b.id))
+    }
 }
 
 impl Distiller {
@@ -50,8 +58,9 @@ impl Distiller {
         let most = self.limit("core.memory.merge_pairs")?;
         let Some(judge) = self.judge.clone().filter(|_| most > 0) else { return Ok(Merged::default()) };
         let this = self.clone();
-        let pairs = tokio::task::spawn_blocking(move || this.pairs(most)).await??;
+        let Near { pairs, reached } = tokio::task::spawn_blocking(move || this.pairs(most)).await??;
         if pairs.is_empty() {
+            self.note_compared(reached).await?;
             return Ok(Merged::default());
         }
         let material: String =
@@ -60,39 +69,48 @@ impl Distiller {
         let question = Question { instructions: INSTRUCTIONS.to_owned(), material, tokens };
         let Some(answer) = judge.ask(&question).await? else { return Ok(Merged::default()) };
         let this = self.clone();
-        tokio::task::spawn_blocking(move || {
-            this.settle_pairs(&pairs, &verdicts(&answer, &["same", "different", "unsure"]))
-        })
-        .await?
+        let settle = move || this.settle_pairs(&pairs, &verdicts(&answer, &["same", "different", "unsure"]));
+        let done = tokio::task::spawn_blocking(settle).await??;
+        self.note_compared(reached).await?;
+        Ok(done)
     }
 
-    /// The pairs to be judged, with what is known of each.
-    fn pairs(&self, most: usize) -> Result<Vec<Pair>, DistillError> {
+    /// Notes how far names were compared by meaning. Not before what was found is judged: else it would be lost.
+    async fn note_compared(&self, reached: Option<(String, i64)>) -> Result<(), DistillError> {
+        let Some((cursor, row)) = reached else { return Ok(()) };
+        let progress = self.progress.clone();
+        Ok(tokio::task::spawn_blocking(move || progress.advance(&cursor, row, &[])).await??)
+    }
+
+    /// The pairs to be judged, with what is known of each: up to half of them near in meaning, the others written alike.
+    fn pairs(&self, most: usize) -> Result<Near, DistillError> {
         let rows = all_names(&self.graph)?;
         let named: Vec<Named> = rows
             .iter()
             .map(|row| Named { id: row.entity, name: row.text.clone(), person: row.kind == EntityKind::Person })
             .collect();
-        let mut pairs = Vec::new();
         let mut by_entity: HashMap<i64, Vec<&NameRow>> = HashMap::new();
         for row in &rows {
             by_entity.entry(row.entity).or_default().push(row);
         }
         let judged = self.progress.judged_pairs(PAIR)?;
+        let names = Names { rows: &rows, named: &named, by_entity: &by_entity, judged: &judged };
+        let mut near = self.near_pairs(&names, most.div_ceil(2))?;
+        let known: HashSet<(i64, i64)> = near.pairs.iter().map(Pair::ids).collect();
         // What was judged long ago is still alike: none is cut off before those are left out.
         for candidate in candidates(&named, usize::MAX) {
-            if pairs.len() >= most {
+            if near.pairs.len() >= most {
                 break;
             }
-            if !may_be_one(&by_entity, &candidate) || judged.contains(&(candidate.a, candidate.b)) {
-                continue;
+            let key = (candidate.a, candidate.b);
+            if may_be_one(&by_entity, key) && !judged.contains(&key) && !known.contains(&key) {
+                near.pairs.extend(self.pair(&candidate)?);
             }
-            pairs.extend(self.pair(&candidate)?);
         }
-        Ok(pairs)
+        Ok(near)
     }
 
-    fn pair(&self, candidate: &Candidate) -> Result<Option<Pair>, DistillError> {
+    pub(super) fn pair(&self, candidate: &Candidate) -> Result<Option<Pair>, DistillError> {
         let everything = Viewer::Everything;
         let (a, b) = match (self.graph.entity(candidate.a, &everything), self.graph.entity(candidate.b, &everything)) {
             (Ok(a), Ok(b)) => (a, b),
@@ -134,13 +152,7 @@ impl Distiller {
                 let reason = verdict.map_or("", |verdict| verdict.reason.as_str());
                 tracing::info!(from = from.id, into = into.id, reason, "two entities are taken for one");
             }
-            self.progress.judged(
-                PAIR,
-                (pair.a.id.min(pair.b.id), pair.a.id.max(pair.b.id)),
-                word,
-                now_ms,
-                &[("compared", 1), ("merged", joined)],
-            )?;
+            self.progress.judged(PAIR, pair.ids(), word, now_ms, &[("compared", 1), ("merged", joined)])?;
             done.compared += 1;
             done.merged += joined;
         }
@@ -160,16 +172,12 @@ fn all_names(graph: &Graph) -> Result<Vec<NameRow>, GraphError> {
 }
 
 /// Places and such are one wherever they are spoken of; people, animals and things only among the same readers.
-fn may_be_one(rows: &HashMap<i64, Vec<&NameRow>>, candidate: &Candidate) -> bool {
+pub(super) fn may_be_one(rows: &HashMap<i64, Vec<&NameRow>>, (a, b): (i64, i64)) -> bool {
     let of = |id: i64| rows.get(&id).into_iter().flatten();
     let shared = |kind: EntityKind| {
         matches!(kind, EntityKind::Place | EntityKind::Organisation | EntityKind::Time | EntityKind::Concept)
     };
     let fits = |a: EntityKind, b: EntityKind| a == b || a == EntityKind::Thing || b == EntityKind::Thing;
-    let audiences: HashSet<&str> = of(candidate.a).map(|row| row.audience.as_str()).collect();
-    of(candidate.b).any(|b| {
-        of(candidate.a).any(|a| {
-            fits(a.kind, b.kind) && (shared(a.kind) && shared(b.kind) || audiences.contains(b.audience.as_str()))
-        })
-    })
+    let has_readers = |audience: &str| of(a).any(|row| row.audience == audience);
+    of(b).any(|b| of(a).any(|a| fits(a.kind, b.kind) && (shared(a.kind) && shared(b.kind) || has_readers(&b.audience))))
 }

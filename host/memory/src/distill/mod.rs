@@ -7,6 +7,7 @@ mod archive;
 mod claims;
 mod judge;
 mod merge;
+mod near;
 mod progress;
 mod review;
 
@@ -19,7 +20,7 @@ use homeagent_settings::{Database, DatabaseError, Settings, SettingsError};
 use homeagent_types::Audience;
 use tokio_util::sync::CancellationToken;
 
-use crate::graph::{Graph, GraphError};
+use crate::graph::{Graph, GraphError, NameVectors};
 
 pub use archive::Archived;
 pub use judge::{Judge, JudgeError, Question};
@@ -94,6 +95,8 @@ pub struct Parts {
     pub settings: Settings,
     /// Where what is known goes.
     pub graph: Graph,
+    /// What finds names that mean the same, where vectors are made of them.
+    pub names: Option<NameVectors>,
     /// Documents, where there are any.
     pub documents: Option<Arc<dyn ColdDocuments>>,
     /// Who judges, where somebody does.
@@ -132,6 +135,7 @@ pub struct Distiller {
     journal: Journal,
     settings: Settings,
     graph: Graph,
+    names: Option<NameVectors>,
     documents: Option<Arc<dyn ColdDocuments>>,
     judge: Option<Arc<dyn Judge>>,
     parser: Arc<dyn Parser>,
@@ -145,9 +149,9 @@ impl Distiller {
     ///
     /// What the database answers.
     pub fn open(parts: Parts) -> Result<Self, DistillError> {
-        let Parts { database, journal, settings, graph, documents, judge } = parts;
+        let Parts { database, journal, settings, graph, names, documents, judge } = parts;
         let progress = Progress::open(&database)?;
-        Ok(Self { journal, settings, graph, documents, judge, parser: Arc::new(RuleParser), progress })
+        Ok(Self { journal, settings, graph, names, documents, judge, parser: Arc::new(RuleParser), progress })
     }
 
     /// How far it is, and what came of it.

@@ -12,6 +12,7 @@ use super::document::Document;
 use super::store::{Documents, may_see};
 use super::table::{COLUMNS, Listed};
 use super::vectorise::DocumentVector;
+use crate::recall::asked;
 use crate::vectors::Kind;
 
 /// How many documents that have the words are looked at closer.
@@ -64,7 +65,7 @@ impl Documents {
         if limit == 0 {
             return Ok(Vec::new());
         }
-        let terms: BTreeSet<String> = query_terms(question).into_iter().take(MOST_TERMS).collect();
+        let terms: BTreeSet<String> = query_terms(&asked(question)).into_iter().take(MOST_TERMS).collect();
         let quoted: Vec<String> = terms.iter().map(|term| format!("\"{}\"", term.replace('"', "\"\""))).collect();
         let mut rows = match quoted.is_empty() {
             true => Vec::new(),

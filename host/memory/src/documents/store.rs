@@ -123,17 +123,27 @@ impl Documents {
     pub fn put(&self, document: &Document, vector: Option<&DocumentVector>) -> Result<(), DocumentError> {
         let terms = terms_of(document);
         // The row first, as unfinished: a start after a kill looks at those alone and not through the whole folder.
-        let number =
+        let (number, before) =
             self.write("listing a document", |connection| table::insert(connection, document, &terms, false))?;
+        self.vectors().drop_from_cache(Kind::Document, &[number]);
+        self.vectors().drop_from_cache(Kind::Document, before.as_slice());
         let path = self.path(&document.id);
         let written = durable::folder(&self.shared.folder).and_then(|()| document.write(&path));
         if let Err(source) = written {
-            self.unlist(&document.id)?;
+            // Where another text was there, it still is.
+            self.finish_write(&document.id)?;
             return Err(DocumentError::File { path, doing: "writing", source });
         }
-        self.write("listing a document", |connection| {
+        let listed = self.write("listing a document", |connection| {
             connection.prepare_cached("UPDATE documents SET there = 1 WHERE id = ?1")?.execute([&document.id]).map(drop)
-        })?;
+        });
+        if let Err(error) = listed {
+            if before.is_none() {
+                // Whoever is told that it was not kept puts it somewhere else, or says it again: it is not to be there twice.
+                let _ = durable::remove(&path);
+            }
+            return Err(error.into());
+        }
         let kept = vector.map_or(Ok(()), |vector| self.keep_vector(&document.id, number, vector));
         if let Err(error) = kept {
             tracing::debug!(%error, document = document.id, "a document's vector is made anew");
@@ -283,7 +293,7 @@ impl Documents {
             return self.remove(&document.id);
         }
         document.events = left;
-        self.put(&document, None)
+        self.replace(&document)
     }
 
     /// The conversations into which documents were taken whose end is not known.
@@ -357,24 +367,25 @@ impl Documents {
 
     fn unlist(&self, id: &str) -> Result<(), DatabaseError> {
         let number = self.write("taking a document off the list", |connection| table::remove(connection, id))?;
-        number.map_or(Ok(()), |number| self.shared.vectors.remove(Kind::Document, &[number]))
+        self.vectors().drop_from_cache(Kind::Document, number.as_slice());
+        Ok(())
     }
 
-    /// Rows of documents that were being written when the daemon died: what is whole is there, what is not never was.
+    /// Rows of documents that were being written when the daemon died: what is whole is there, as its file has it - a row
+    /// may tell of a text that did not get there any more -, what is not never was.
     fn finish_writes(&self) -> Result<(), DatabaseError> {
         let unfinished: Vec<String> = self.look("looking for unfinished documents", |connection| {
             let sql = "SELECT id FROM documents WHERE there = 0";
             connection.prepare_cached(sql)?.query_map([], |row| row.get(0))?.collect()
         })?;
-        for id in unfinished {
-            match Document::read(&self.path(&id)) {
-                Ok(_) => self.write("listing a document", |connection| {
-                    connection.prepare_cached("UPDATE documents SET there = 1 WHERE id = ?1")?.execute([&id]).map(drop)
-                })?,
-                Err(_) => self.unlist(&id)?,
-            }
+        unfinished.iter().try_for_each(|id| self.finish_write(id))
+    }
+
+    fn finish_write(&self, id: &str) -> Result<(), DatabaseError> {
+        match Document::read(&self.path(id)) {
+            Ok(document) => self.list(&[Document { id: id.to_owned(), ..document }]),
+            Err(_) => self.unlist(id),
         }
-        Ok(())
     }
 
     /// Lists documents whose files are there, all in one transaction.
@@ -383,12 +394,13 @@ impl Documents {
             return Ok(());
         }
         let terms: Vec<String> = documents.iter().map(terms_of).collect();
-        self.write("listing documents", |connection| {
-            documents
-                .iter()
-                .zip(&terms)
-                .try_for_each(|(document, terms)| table::insert(connection, document, terms, true).map(drop))
+        let numbers = self.write("listing documents", |connection| {
+            let insert = |(document, terms): (&Document, &String)| table::insert(connection, document, terms, true);
+            documents.iter().zip(&terms).map(insert).collect::<rusqlite::Result<Vec<_>>>()
         })?;
+        let numbers: Vec<i64> =
+            numbers.into_iter().flat_map(|(number, before)| [Some(number), before]).flatten().collect();
+        self.vectors().drop_from_cache(Kind::Document, &numbers);
         self.shared.changed.notify_one();
         Ok(())
     }

@@ -3,6 +3,7 @@
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::document::{Consumed, Document, Kind};
+use crate::vectors;
 
 pub(crate) const MIGRATIONS: &[&str] = &["
 CREATE TABLE documents (
@@ -96,9 +97,14 @@ impl Listed {
     }
 }
 
-/// Puts a row for a document, its heads and its terms; returns its number.
-pub(crate) fn insert(connection: &Connection, document: &Document, terms: &str, there: bool) -> rusqlite::Result<i64> {
-    remove(connection, &document.id)?;
+/// Puts a row for a document, its heads and its terms; returns its number, and that which it had before.
+pub(crate) fn insert(
+    connection: &Connection,
+    document: &Document,
+    terms: &str,
+    there: bool,
+) -> rusqlite::Result<(i64, Option<i64>)> {
+    let before = remove(connection, &document.id)?;
     let consumed = document.consumed.as_ref();
     let number = connection
         .prepare_cached(
@@ -132,10 +138,10 @@ pub(crate) fn insert(connection: &Connection, document: &Document, terms: &str, 
     connection
         .prepare_cached("INSERT INTO document_terms (rowid, terms) VALUES (?1, ?2)")?
         .execute(params![number, terms])?;
-    Ok(number)
+    Ok((number, before))
 }
 
-/// Takes out all that is known of a document.
+/// Takes out all that is known of a document, its vector with it: the next document may get its number.
 pub(crate) fn remove(connection: &Connection, id: &str) -> rusqlite::Result<Option<i64>> {
     let number: Option<i64> = connection
         .prepare_cached("SELECT number FROM documents WHERE id = ?1")?
@@ -144,6 +150,7 @@ pub(crate) fn remove(connection: &Connection, id: &str) -> rusqlite::Result<Opti
     if let Some(number) = number {
         connection.prepare_cached("DELETE FROM document_terms WHERE rowid = ?1")?.execute([number])?;
         connection.prepare_cached("DELETE FROM documents WHERE number = ?1")?.execute([number])?;
+        vectors::delete(connection, vectors::Kind::Document, number)?;
     }
     Ok(number)
 }

@@ -203,23 +203,8 @@ fn told(document: &Document, what: &str) -> Value {
 }
 
 fn definition(name: &str, description: &str, properties: &Value, required: &str, effect: Effect) -> ToolDefinition {
-    ToolDefinition {
-        name: name.to_owned(),
-        description: description.to_owned(),
-        parameters: json!({
-            "type": "object",
-            "properties": properties,
-            "required": [required],
-            "additionalProperties": false
-        }),
-        effect,
-        min_role: Some(Role::Member),
-        stateless: false,
-        no_memory: false,
-        cleaner: None,
-        timeout_ms: None,
-        meta: Vec::new(),
-    }
+    let tool = ToolDefinition::of_host(name, description, effect, properties, &[required]);
+    ToolDefinition { min_role: Some(Role::Member), no_memory: false, ..tool }
 }
 
 /// Runs on a thread that may block.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use homeagent_language::embed::{CurrentEmbedder, Purpose};
+use homeagent_language::embed::{CurrentEmbedder, ModelIdentity, Purpose};
 use homeagent_settings::DatabaseError;
 use homeagent_types::Viewer;
 use tokio::sync::Notify;
@@ -88,6 +88,38 @@ impl NameVectors {
         Self { graph, vectors, embedder }
     }
 
+    /// The model of the vectors that are made; none while there is none.
+    pub(crate) fn model(&self) -> Option<ModelIdentity> {
+        self.embedder.borrow().as_ref().map(|embedder| embedder.identity().clone())
+    }
+
+    /// Those rows of names that have no vector of a model, in order. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// What the database answers.
+    pub(crate) fn missing(&self, rows: &[i64], model: &ModelIdentity) -> Result<Vec<i64>, GraphError> {
+        Ok(self.vectors.missing(Kind::Entity, rows, model)?)
+    }
+
+    /// The rows of names whose vectors are nearest to that of one, of those that `allow` lets through; each with how far it is
+    /// on the way from what means nothing (0) to the same (1). Of few nothing is known of what means nothing: then it is the
+    /// cosine. Nothing where the row has no vector of the model. For the memory's own work, which shows them to nobody; blocks.
+    ///
+    /// # Errors
+    ///
+    /// What the database answers.
+    pub(crate) fn near(
+        &self,
+        row: i64,
+        model: &ModelIdentity,
+        allow: &dyn Fn(i64) -> bool,
+    ) -> Result<Vec<(i64, f32)>, GraphError> {
+        let nearest = self.vectors.nearest_to(Kind::Entity, row, model, ALIKE, allow)?.unwrap_or_default();
+        let nothing = if nearest.best.len() < ALIKE { 0.0 } else { nearest.mean };
+        Ok(nearest.best.into_iter().map(|(row, cosine)| (row, above(cosine, nothing))).collect())
+    }
+
     /// Rows of names that the viewer may see, with their likeness to a text from 0 to 1, for
     /// [`Question::alike`](super::Question::alike). Empty while there is no embedder, and when it takes too long.
     pub async fn alike(&self, text: &str, viewer: &Viewer) -> Vec<(i64, f32)> {
@@ -100,9 +132,7 @@ impl NameVectors {
         let search = move || -> Result<Vec<(i64, f32)>, GraphError> {
             let visible = own.graph.visible_names(&viewer)?;
             let nearest = own.vectors.nearest(Kind::Entity, &vector, &model, ALIKE, &visible)?;
-            // How far above what means nothing.
-            let likeness = |cosine: f32| ((cosine - nearest.mean) / (1.0 - nearest.mean).max(0.05)).clamp(0.0, 1.0);
-            Ok(nearest.best.into_iter().map(|(name, cosine)| (name, likeness(cosine))).collect())
+            Ok(nearest.best.into_iter().map(|(name, cosine)| (name, above(cosine, nearest.mean))).collect())
         };
         match tokio::task::spawn_blocking(search).await {
             Ok(Ok(found)) => found,
@@ -113,4 +143,9 @@ impl NameVectors {
             Err(_) => Vec::new(),
         }
     }
+}
+
+/// How far a cosine is above what means nothing, from 0 to 1.
+fn above(cosine: f32, nothing: f32) -> f32 {
+    ((cosine - nothing) / (1.0 - nothing).max(0.05)).clamp(0.0, 1.0)
 }

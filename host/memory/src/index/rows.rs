@@ -50,27 +50,46 @@ pub(super) fn passage(row: &Row<'_>) -> rusqlite::Result<Passage> {
     })
 }
 
-pub(super) fn put(transaction: &Transaction<'_>, passages: &[Passage]) -> rusqlite::Result<(Change, ())> {
-    let mut change = Change::default();
-    // Of several under one origin the last one counts.
+/// A passage as it goes into the tables. Cutting text takes longer than writing it, and is done before others have to wait
+/// for the database.
+pub(super) struct Prepared<'a> {
+    passage: &'a Passage,
+    pieces: Vec<(String, Fed)>,
+}
+
+/// Of several under one origin the last one counts.
+pub(super) fn prepare(passages: &[Passage]) -> Vec<Prepared<'_>> {
     let mut seen = HashSet::new();
     let mut last: Vec<&Passage> = passages.iter().rev().filter(|new| seen.insert((new.kind, &new.origin))).collect();
     last.reverse();
+    let prepared = |passage: &Passage, piece: String| {
+        let fed = Fed::of(&passage.speaker, &piece);
+        (piece, fed)
+    };
+    last.into_iter()
+        .map(|passage| Prepared {
+            passage,
+            pieces: pieces(&passage.text).into_iter().map(|piece| prepared(passage, piece)).collect(),
+        })
+        .collect()
+}
+
+pub(super) fn put(transaction: &Transaction<'_>, prepared: Vec<Prepared<'_>>) -> rusqlite::Result<(Change, ())> {
+    let mut change = Change::default();
     let mut buried = transaction.prepare_cached("SELECT 1 FROM forgotten_passages WHERE hash = ?1")?;
-    for new in last {
+    for Prepared { passage: new, pieces } in prepared {
         if buried.exists([grave(new.kind, &new.origin)])? {
             continue;
         }
-        let texts = pieces(&new.text);
         let old = stored(transaction, new.kind, &new.origin)?;
-        if old.len() == texts.len() && old.iter().zip(&texts).all(|((_, old), text)| same(old, new, text)) {
+        if old.len() == pieces.len() && old.iter().zip(&pieces).all(|((_, old), (text, _))| same(old, new, text)) {
             continue;
         }
         for (id, old) in old {
             delete(transaction, id, &old, &mut change)?;
         }
-        for (part, text) in (0..).zip(&texts) {
-            insert(transaction, new, part, text, &mut change)?;
+        for (part, (text, fed)) in (0..).zip(pieces) {
+            insert(transaction, new, part, &text, fed, &mut change)?;
         }
     }
     Ok((change, ()))
@@ -135,6 +154,7 @@ fn insert(
     new: &Passage,
     part: u32,
     text: &str,
+    fed: Fed,
     change: &mut Change,
 ) -> rusqlite::Result<()> {
     let audience = new.audience.to_string();
@@ -146,7 +166,6 @@ fn insert(
     let [conversation, session] = [&new.conversation, &session_name(new)].map(|name| number(name));
     let [speaker, audience] = [&new.speaker, &audience].map(|name| number(name));
     let (conversation, session, speaker, audience) = (conversation?, session?, speaker?, audience?);
-    let fed = Fed::of(&new.speaker, text);
     let length = fed.length;
     let mut insert = transaction.prepare_cached(
         "INSERT INTO passages (kind, origin, part, conversation, session, speaker, audience, position, at_ms, length)

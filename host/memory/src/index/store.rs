@@ -65,7 +65,8 @@ impl Index {
     ///
     /// What the database answers; then none was added.
     pub fn put(&self, passages: &[Passage]) -> Result<(), DatabaseError> {
-        self.change("adding to the index", |transaction| rows::put(transaction, passages))
+        let prepared = rows::prepare(passages);
+        self.change("adding to the index", |transaction| rows::put(transaction, prepared))
     }
 
     /// Removes all pieces of passages, so that not a byte of them stays in the tables. Returns how many pieces went.

@@ -1,5 +1,6 @@
 //! What is asked and what is found.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use homeagent_types::Viewer;
@@ -8,10 +9,26 @@ use serde::Serialize;
 
 use crate::index::{Passage, PassageKind};
 
+/// How much of a long text's beginning, and as much of its end, is looked at as a question, in characters.
+const END: usize = 1_000;
+
+/// What of a text is looked at as a question: all, or of a long one the beginning and the end, where people say what they
+/// want of what they paste. Otherwise the work would grow with what somebody sends.
+pub(crate) fn asked(text: &str) -> Cow<'_, str> {
+    let Some((first, _)) = text.char_indices().nth(END) else { return Cow::Borrowed(text) };
+    let last = text.char_indices().rev().nth(END - 1).map_or(0, |(at, _)| at);
+    if last <= first {
+        return Cow::Borrowed(text);
+    }
+    let (beginning, end) = (text.get(..first).unwrap_or_default(), text.get(last..).unwrap_or_default());
+    Cow::Owned(format!("{beginning}\n{end}"))
+}
+
 /// A question to the memory.
 #[derive(Clone, Debug)]
 pub struct Ask {
-    /// The question, or any text that what is looked for is about.
+    /// The question, or any text that what is looked for is about. Of more than 2,000 characters the first and the last 1,000
+    /// are looked at.
     pub text: String,
     /// Who reads what is found.
     pub viewer: Viewer,
@@ -79,4 +96,17 @@ pub trait EntitySource: Send + Sync {
 
     /// The passages in which an entity is spoken of.
     fn passages_of(&self, entity: i64) -> Vec<(PassageKind, String)>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_long_text_the_beginning_and_the_end_are_looked_at() {
+        let all = "猫".repeat(2 * END);
+        assert_eq!(asked(&all), all);
+        let long = format!("{}{}{}", "开".repeat(END), "x".repeat(10_000_000), "🏡".repeat(END));
+        assert_eq!(asked(&long), format!("{}\n{}", "开".repeat(END), "🏡".repeat(END)));
+    }
 }

@@ -11,6 +11,9 @@ use crate::index::Columns;
 /// What makes a question about whoever asks it.
 const FIRST_PERSON: &[&str] = &["i", "me", "my", "mine", "myself", "i'm", "i've", "i'd", "我", "我的", "咱", "自己"];
 
+/// So many words of a question at most are looked up: half from its beginning, half from its end.
+const MOST_TERMS: usize = 256;
+
 /// A question, read.
 pub(super) struct Cues {
     /// What to look up.
@@ -37,6 +40,11 @@ pub(super) fn read(ask: &Ask, columns: &Columns) -> Cues {
     let mut terms = query_terms(&ask.text);
     if terms.iter().any(|term| !names.contains(term)) {
         terms.retain(|term| !names.contains(term));
+    }
+    if terms.len() > MOST_TERMS {
+        let end = terms.split_off(terms.len() - MOST_TERMS / 2);
+        terms.truncate(MOST_TERMS / 2);
+        terms.extend(end);
     }
     let times = time_ranges(&ask.text, ask.now_ms, &ask.time_zone);
     Cues { terms, speakers, times }

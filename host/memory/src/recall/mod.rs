@@ -16,6 +16,7 @@ use std::time::Duration;
 use homeagent_language::embed::{CurrentEmbedder, ModelIdentity, Purpose};
 use homeagent_settings::DatabaseError;
 
+pub(crate) use ask::asked;
 pub use ask::{Ask, EntitySource, Hit, Parts};
 pub use weights::Weights;
 
@@ -79,8 +80,9 @@ impl Recall {
     ///
     /// [`RecallError::Database`] when the index can't be read. A model that fails is no error: then words alone decide.
     pub async fn recall(&self, ask: &Ask) -> Result<Vec<Hit>, RecallError> {
+        let ask = Ask { text: asked(&ask.text).into_owned(), ..ask.clone() };
         let question = self.question_vector(&ask.text, ask.patience).await;
-        let (recall, ask) = (self.clone(), ask.clone());
+        let recall = self.clone();
         let hits = tokio::task::spawn_blocking(move || recall.rank(&ask, question.as_ref()));
         Ok(hits.await??)
     }

@@ -1,7 +1,7 @@
 //! The files of the log: `<day>-<number>.jsonl`, each up to a size, the old ones removed.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
@@ -40,9 +40,12 @@ impl Files {
         // One write a line, so that a line is there whole or its end is missing.
         let line = format!("{line}\n");
         let written = open.file.write_all(line.as_bytes());
-        open.bytes += line.len() as u64;
         if written.is_err() {
+            // A full disk takes a part of a line; where not even that can be undone, the next start ends it.
+            let _ = open.file.set_len(open.bytes);
             self.open = None;
+        } else {
+            open.bytes += line.len() as u64;
         }
         written
     }
@@ -96,7 +99,8 @@ impl Files {
                 Err(error) => return Err(error),
             };
             if bytes < file_bytes {
-                let file = OpenOptions::new().append(true).create(true).mode(0o600).open(&path)?;
+                let mut file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(&path)?;
+                let bytes = bytes + end_line(&mut file)?;
                 return Ok(Open { file, path, day: day.to_owned(), bytes });
             }
         }
@@ -120,6 +124,20 @@ impl Files {
             }
         }
     }
+}
+
+/// Ends a line that a death cut, so that the next one stands for itself. Returns how many bytes that took.
+fn end_line(file: &mut File) -> io::Result<u64> {
+    let mut last = [0];
+    if file.seek(SeekFrom::End(0))? == 0 {
+        return Ok(0);
+    }
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    if last == *b"\n" {
+        return Ok(0);
+    }
+    file.write_all(b"\n").map(|()| 1)
 }
 
 #[cfg(test)]
@@ -146,5 +164,21 @@ mod tests {
         assert_eq!(count(), 3);
         files.append("{}", now + 30 * DAY, 20, 3 * DAY).expect("written");
         assert_eq!(count(), 1, "all others are too old");
+    }
+    #[test]
+    fn a_line_that_a_death_cut_spoils_no_other() {
+        let home = tempfile::tempdir().expect("a folder");
+        let folder = home.path().join("dialogue");
+        let mut files = Files::new(folder.clone());
+        files.append("{\"text\":\"one\"}", 0, 1000, DAY).expect("written");
+        let path = folder.join("1970-01-01-1.jsonl");
+        let whole = fs::read(&path).expect("read");
+        for cut in 1..whole.len() {
+            fs::write(&path, &whole[..cut]).expect("written");
+            Files::new(folder.clone()).append("{\"text\":\"two\"}", 0, 1000, DAY).expect("written");
+            let text = fs::read_to_string(&path).expect("read");
+            assert_eq!(text.lines().last(), Some("{\"text\":\"two\"}"), "cut at {cut}: {text:?}");
+            assert_eq!(text.lines().count(), 2, "{text:?}");
+        }
     }
 }

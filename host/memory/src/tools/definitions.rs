@@ -32,7 +32,7 @@ fn recall() -> ToolDefinition {
         "query": { "type": "string", "minLength": 1, "description": "What you want to know" },
         "limit": { "type": "integer", "minimum": 1, "maximum": 30, "description": "How many of each; 8 by default" },
     });
-    let tool = tool(RECALL, description, Effect::Read, &properties, &["query"]);
+    let tool = ToolDefinition::of_host(RECALL, description, Effect::Read, &properties, &["query"]);
     ToolDefinition { meta: vec![("always-on".to_owned(), "true".to_owned())], ..tool }
 }
 
@@ -40,7 +40,7 @@ fn introspect() -> ToolDefinition {
     let description = "Shows what you know of somebody or something, with the numbers of relations and of changes that can \
         be undone; without an entity, what there is to know and what was changed last.";
     let properties = json!({ "entity": entity("Whom or what") });
-    tool(INTROSPECT, description, Effect::Read, &properties, &[])
+    ToolDefinition::of_host(INTROSPECT, description, Effect::Read, &properties, &[])
 }
 
 fn commit() -> ToolDefinition {
@@ -65,7 +65,7 @@ fn commit() -> ToolDefinition {
     });
     let properties = json!({ "facts": { "type": "array", "items": fact, "minItems": 1, "maxItems": 40 } });
     // A guest may speak of himself: the graph sees to it.
-    let tool = tool(COMMIT, description, Effect::Own, &properties, &["facts"]);
+    let tool = ToolDefinition::of_host(COMMIT, description, Effect::Own, &properties, &["facts"]);
     ToolDefinition { min_role: Some(Role::Guest), ..tool }
 }
 
@@ -96,10 +96,16 @@ fn mending() -> Vec<ToolDefinition> {
     });
     let delete = "Deletes all that is known here of somebody or something, for good.";
     vec![
-        tool(MERGE, merge, Effect::Own, &ends, &["from", "into"]),
-        tool(PURGE, purge, Effect::Own, &relations, &[]),
-        tool(EDIT, edit, Effect::Own, &changes, &[]),
-        tool(DELETE_ENTITY, delete, Effect::Own, &json!({ "entity": entity("Whom or what") }), &["entity"]),
+        ToolDefinition::of_host(MERGE, merge, Effect::Own, &ends, &["from", "into"]),
+        ToolDefinition::of_host(PURGE, purge, Effect::Own, &relations, &[]),
+        ToolDefinition::of_host(EDIT, edit, Effect::Own, &changes, &[]),
+        ToolDefinition::of_host(
+            DELETE_ENTITY,
+            delete,
+            Effect::Own,
+            &json!({ "entity": entity("Whom or what") }),
+            &["entity"],
+        ),
     ]
 }
 
@@ -115,15 +121,15 @@ fn of_people() -> Vec<ToolDefinition> {
     let own = |definition: ToolDefinition| ToolDefinition { min_role: Some(Role::Guest), ..definition };
     let of = || entity("The person; I for whoever speaks");
     vec![
-        tool(PERSON_QUERY, query, Effect::Read, &json!({ "person": of() }), &[]),
-        own(tool(
+        ToolDefinition::of_host(PERSON_QUERY, query, Effect::Read, &json!({ "person": of() }), &[]),
+        own(ToolDefinition::of_host(
             PERSON_SET_TRAIT,
             set,
             Effect::Own,
             &json!({ "person": of(), "key": key, "value": value }),
             &["person", "key", "value"],
         )),
-        own(tool(
+        own(ToolDefinition::of_host(
             PERSON_RELATE,
             relate,
             Effect::Own,
@@ -139,8 +145,8 @@ fn of_the_list() -> Vec<ToolDefinition> {
     let remove = "Removes a line from the short list, given word for word.";
     let line = || json!({ "line": { "type": "string", "minLength": 1, "maxLength": 300 } });
     vec![
-        tool(CURATED_ADD, add, Effect::Own, &line(), &["line"]),
-        tool(CURATED_REMOVE, remove, Effect::Own, &line(), &["line"]),
+        ToolDefinition::of_host(CURATED_ADD, add, Effect::Own, &line(), &["line"]),
+        ToolDefinition::of_host(CURATED_REMOVE, remove, Effect::Own, &line(), &["line"]),
     ]
 }
 
@@ -150,25 +156,4 @@ fn entity(what: &str) -> Value {
 
 fn kind() -> Value {
     json!({ "enum": ["person", "animal", "place", "organisation", "event", "time", "concept", "thing"] })
-}
-
-fn tool(name: &str, description: &str, effect: Effect, properties: &Value, required: &[&str]) -> ToolDefinition {
-    ToolDefinition {
-        name: name.to_owned(),
-        description: description.to_owned(),
-        parameters: json!({
-            "type": "object",
-            "properties": properties,
-            "required": required,
-            "additionalProperties": false
-        }),
-        effect,
-        min_role: None,
-        stateless: false,
-        // What is known already is not to be learnt from again.
-        no_memory: true,
-        cleaner: None,
-        timeout_ms: None,
-        meta: Vec::new(),
-    }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::failed;
-use crate::documents::Document;
+use crate::documents::{Document, DocumentError};
 use crate::graph::{GraphError, hex, unhex};
 use crate::memory::Memory;
 
@@ -66,7 +66,11 @@ impl Memory {
         let mut ids: Vec<String> = documents.ids().map_err(failed)?.into_iter().collect();
         ids.sort();
         for id in ids {
-            let document = documents.read(&id).map_err(failed)?;
+            let document = match documents.read(&id) {
+                // It went meanwhile, or is damaged, which was said: that keeps nothing else from being exported.
+                Err(DocumentError::Missing(_)) => continue,
+                read => read.map_err(failed)?,
+            };
             put(&Record::Document { document: Box::new(document) }).map_err(failed)?;
         }
         Ok(())

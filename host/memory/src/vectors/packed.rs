@@ -69,6 +69,14 @@ impl Packed {
         self.places.contains_key(&id)
     }
 
+    /// The vector under an id.
+    pub(super) fn of(&self, id: i64) -> Option<Quantised> {
+        let place = *self.places.get(&id)? as usize;
+        let (segment, at) = (self.segments.get(place / SEGMENT)?, place % SEGMENT);
+        let values = segment.data.get(at * self.dimensions..(at + 1) * self.dimensions)?.to_vec();
+        Some(Quantised { scale: *segment.scales.get(at)?, values })
+    }
+
     /// Adds a vector, in the place of the one with this id.
     pub(super) fn put(&mut self, id: i64, vector: &Quantised) {
         if vector.values.len() != self.dimensions || id == REMOVED {

@@ -153,6 +153,26 @@ impl Vectors {
         Ok(Nearest { best, mean })
     }
 
+    /// The same for what is kept under an id, which is nearest to itself; none where it has no vector of this model.
+    ///
+    /// # Errors
+    ///
+    /// What the database answers, when the vectors have to be read first.
+    pub fn nearest_to(
+        &self,
+        kind: Kind,
+        id: i64,
+        model: &ModelIdentity,
+        k: usize,
+        allow: &dyn Fn(i64) -> bool,
+    ) -> Result<Option<Nearest>, DatabaseError> {
+        self.load(kind, model)?;
+        let caches = self.packed();
+        let cache = caches.get(&kind).filter(|cache| cache.identity == model.to_string());
+        let near = cache.and_then(|cache| Some(cache.packed.nearest(&cache.packed.of(id)?, k, allow)));
+        Ok(near.map(|(best, mean)| Nearest { best, mean }))
+    }
+
     /// Those of `ids` that have no vector of this model.
     ///
     /// # Errors
@@ -231,7 +251,7 @@ impl Vectors {
 }
 
 /// Removes a vector in the transaction of whoever removes what it stands for.
-pub(crate) fn delete(transaction: &Transaction<'_>, kind: Kind, id: i64) -> rusqlite::Result<()> {
+pub(crate) fn delete(transaction: &Connection, kind: Kind, id: i64) -> rusqlite::Result<()> {
     let mut delete = transaction.prepare_cached("DELETE FROM vectors WHERE kind = ?1 AND id = ?2")?;
     delete.execute(params![kind.code(), id]).map(drop)
 }

@@ -1,6 +1,6 @@
 //! Gives a vector of the current model to whatever lacks one, in the background.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -115,8 +115,10 @@ impl Vectoriser {
                     tracing::warn!(kind = ?self.source.kind(), error, "embedding pauses");
                     pause = Some(PAUSE);
                 }
+                // Where another model came, nothing is complete.
+                let is_another = self.embedder.has_changed().unwrap_or(true);
                 self.progress.send_modify(|progress| {
-                    progress.complete = error.is_none();
+                    progress.complete = error.is_none() && !is_another;
                     progress.error = error;
                 });
             }
@@ -146,15 +148,15 @@ impl Vectoriser {
             });
             let (reached, lacking) = batch.await??;
             let Some(reached) = reached else { return Ok(()) };
-            let (ids, texts): (Vec<i64>, Vec<String>) = lacking.into_iter().unzip();
-            if !ids.is_empty() {
+            if !lacking.is_empty() {
+                let texts = lacking.iter().map(|(_, text)| text.clone()).collect();
                 let made = embed_each(embedder.as_ref(), Purpose::Passage, texts).await?;
-                let kept = self.made(ids.into_iter().zip(made));
-                let count = kept.len() as u64;
+                let made = self.made(lacking.into_iter().zip(made));
                 let (source, vectors, model) =
                     (Arc::clone(&self.source), self.vectors.clone(), embedder.identity().clone());
-                tokio::task::spawn_blocking(move || keep(source.as_ref(), &vectors, &kept, &model, after)).await??;
-                self.progress.send_modify(|progress| progress.embedded += count);
+                let kept = tokio::task::spawn_blocking(move || keep(source.as_ref(), &vectors, made, &model, after));
+                let kept = kept.await?? as u64;
+                self.progress.send_modify(|progress| progress.embedded += kept);
             }
             *last = reached;
         }
@@ -162,11 +164,11 @@ impl Vectoriser {
     }
 
     /// What there is of a batch. That others were refused is said once for a model.
-    fn made(&self, batch: impl Iterator<Item = (i64, Result<Vec<f32>, EmbedError>)>) -> Vec<(i64, Vec<f32>)> {
+    fn made(&self, batch: impl Iterator<Item = ((i64, String), Result<Vec<f32>, EmbedError>)>) -> Vec<Made> {
         let mut kept = Vec::new();
-        for (id, made) in batch {
+        for ((id, text), made) in batch {
             match made {
-                Ok(vector) => kept.push((id, vector)),
+                Ok(vector) => kept.push(Made { id, text, vector }),
                 Err(error) => {
                     if self.progress.borrow().refused == 0 {
                         tracing::warn!(kind = ?self.source.kind(), id, %error, "a text is refused by the model and left out");
@@ -179,21 +181,38 @@ impl Vectoriser {
     }
 }
 
+/// A text's vector.
+struct Made {
+    id: i64,
+    text: String,
+    vector: Vec<f32>,
+}
+
 fn lacking(texts: Vec<(i64, String)>, missing: &[i64]) -> Vec<(i64, String)> {
     texts.into_iter().filter(|(id, _)| missing.binary_search(id).is_ok()).collect()
 }
 
-/// Keeps vectors of texts that came after `after`, but for those whose texts were removed while they were embedded.
+/// Keeps vectors of texts that came after `after`, but for those whose texts were removed, or are others, since they were
+/// read: what was forgotten meanwhile is to be in no vector. Returns how many were kept.
 fn keep(
     source: &dyn TextSource,
     vectors: &Vectors,
-    made: &[(i64, Vec<f32>)],
+    made: Vec<Made>,
     model: &ModelIdentity,
     after: i64,
-) -> Result<(), DatabaseError> {
-    vectors.put(source.kind(), made, model)?;
+) -> Result<usize, DatabaseError> {
+    let (texts, made): (Vec<(i64, String)>, Vec<(i64, Vec<f32>)>) =
+        made.into_iter().map(|made| ((made.id, made.text), (made.id, made.vector))).unzip();
+    vectors.put(source.kind(), &made, model)?;
     // Whoever removes a text from now on removes the vector with it.
-    let there: HashSet<i64> = source.texts_after(after, BATCH)?.into_iter().map(|(id, _)| id).collect();
-    let gone: Vec<i64> = made.iter().map(|(id, _)| *id).filter(|id| !there.contains(id)).collect();
-    if gone.is_empty() { Ok(()) } else { vectors.remove(source.kind(), &gone) }
+    let there: HashMap<i64, String> = source.texts_after(after, BATCH)?.into_iter().collect();
+    let gone: Vec<i64> = texts.iter().filter(|(id, text)| there.get(id) != Some(text)).map(|(id, _)| *id).collect();
+    if !gone.is_empty() {
+        vectors.remove(source.kind(), &gone)?;
+    }
+    Ok(made.len() - gone.len())
 }
+
+#[cfg(test)]
+#[path = "vectoriser_tests.rs"]
+mod tests;

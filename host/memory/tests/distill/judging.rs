@@ -161,3 +161,98 @@ async fn people_with_accounts_of_their_own_are_never_asked_about() {
     assert_eq!(world.distiller.merge_once().await.expect("nothing to do").compared, 0);
     assert!(world.judge.asked.lock().expect("not poisoned").is_empty());
 }
+
+/// What the last question was about, by the names of its pairs.
+fn last_pairs(world: &World) -> Vec<(String, String)> {
+    let asked = world.judge.asked.lock().expect("not poisoned");
+    let names: Vec<String> = asked
+        .last()
+        .map(|question| question.material.lines())
+        .into_iter()
+        .flatten()
+        .filter_map(|line| line.strip_prefix("A: ").or_else(|| line.strip_prefix("B: ")))
+        .filter_map(|name| Some(name.split_once(" (")?.0.to_owned()))
+        .collect();
+    names.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect()
+}
+
+fn household(world: &World) {
+    let person = EntityKind::Person;
+    tell(world, Claim::new(named("grandma Liu", person), "age", Node::Literal("81".into())));
+    tell(world, Claim::new(named("刘奶奶", person), "age", Node::Literal("82".into())));
+    tell(world, Claim::new(named("王奶奶", person), "age", Node::Literal("83".into())));
+    for room in ["room 3", "room 4", "4号房间"] {
+        tell(world, Claim::new(named(room, EntityKind::Thing), "is_a", Node::Literal("gift".into())));
+    }
+}
+
+#[tokio::test]
+async fn names_near_in_meaning_are_asked_about_once_and_never_such_as_differ_by_a_number() {
+    let world = World::new();
+    household(&world);
+    assert_eq!(world.distiller.merge_once().await.expect("nothing to do").compared, 0, "nothing is written alike");
+    world.make_vectors("1").await;
+    world.judge.answers.lock().expect("not poisoned").push(None);
+    world.distiller.merge_once().await.expect("no budget");
+    world.answer(
+        r#"{"verdicts":[{"number":1,"verdict":"same","reason":"one grandmother"},{"number":2,"verdict":"different"}]}"#,
+    );
+    let done = world.distiller.merge_once().await.expect("judged");
+    let rooms = ("room 4".to_owned(), "4号房间".to_owned());
+    assert_eq!(last_pairs(&world), [("grandma Liu".to_owned(), "刘奶奶".to_owned()), rooms]);
+    assert_eq!((done.compared, done.merged), (2, 1));
+    let everything = Viewer::Everything;
+    let liu = world.graph.named("刘奶奶", &everything).expect("found");
+    let said = world.graph.relations_of(liu[0].id, 9, &everything).expect("read");
+    assert_eq!((liu.len(), said.len()), (1, 2), "what was said of either is said of both");
+    // Neither again, nor with another model.
+    assert_eq!(world.distiller.merge_once().await.expect("nothing to do").compared, 0);
+    world.make_vectors("2").await;
+    assert_eq!(world.distiller.merge_once().await.expect("nothing to do").compared, 0);
+    // A merge by meaning is parted like any other, and stays parted.
+    let merge = world.graph.changes(20, &everything).expect("changes").into_iter().find(|one| one.kind == "merge");
+    let owner = Author { actor: "cli:me", audience: &Audience::Agent, viewer: &everything, at_ms: 2_000 };
+    world.graph.undo(merge.expect("the merge").id, owner).expect("undone");
+    assert_ne!(
+        world.graph.named("刘奶奶", &everything).expect("found")[0].id,
+        world.graph.named("grandma Liu", &everything).expect("found")[0].id
+    );
+    assert_eq!(world.distiller.merge_once().await.expect("nothing to do").compared, 0);
+}
+
+#[tokio::test]
+async fn a_name_that_comes_later_is_compared_with_those_that_were_there_and_no_pair_is_lost_for_want_of_room() {
+    let world = World::new();
+    household(&world);
+    world.settings.set("core.memory.merge_pairs", 1).expect("set");
+    world.make_vectors("1").await;
+    let unsure = r#"{"verdicts":[{"number":1,"verdict":"unsure"}]}"#;
+    let mut asked = Vec::new();
+    for _ in 0..2 {
+        world.answer(unsure);
+        assert_eq!(world.distiller.merge_once().await.expect("judged").compared, 1);
+        asked.extend(last_pairs(&world));
+    }
+    assert_eq!(asked.iter().map(|(a, _)| a.as_str()).collect::<Vec<_>>(), ["grandma Liu", "room 4"]);
+    assert_eq!(world.distiller.merge_once().await.expect("nothing to do").compared, 0);
+    tell(&world, Claim::new(named("tomato", EntityKind::Thing), "is_a", Node::Literal("gift".into())));
+    tell(&world, Claim::new(named("西红柿", EntityKind::Thing), "is_a", Node::Literal("gift".into())));
+    // Until it has a vector nothing is known of its meaning.
+    assert_eq!(world.distiller.merge_once().await.expect("nothing to do").compared, 0);
+    world.make_vectors("1").await;
+    world.answer(unsure);
+    assert_eq!(world.distiller.merge_once().await.expect("judged").compared, 1);
+    assert_eq!(last_pairs(&world), [("tomato".to_owned(), "西红柿".to_owned())]);
+    // Told to another, 番茄 is somebody else's thing.
+    let elsewhere = Source {
+        audience: Audience::Person("qq:2".to_owned()),
+        speaker: None,
+        origin: "document:y".to_owned(),
+        at_ms: 1_000,
+        undoable: false,
+    };
+    let claim = Claim::new(named("番茄", EntityKind::Thing), "is_a", Node::Literal("gift".into()));
+    world.graph.commit(&elsewhere, &[claim]).expect("committed");
+    world.make_vectors("1").await;
+    assert_eq!(world.distiller.merge_once().await.expect("nothing to do").compared, 0);
+}

@@ -4,13 +4,17 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use homeagent_journal::{EventKind, Journal, NewEvent};
+use homeagent_language::embed::{EmbedError, Embedder, ModelIdentity, Purpose};
 use homeagent_memory::Audiences;
 use homeagent_memory::distill::{ColdDocument, ColdDocuments, Distiller, Judge, JudgeError, Parts, Question};
-use homeagent_memory::graph::Graph;
+use homeagent_memory::graph::{Graph, NameVectors};
+use homeagent_memory::vectors::{Vectoriser, Vectors};
 use homeagent_settings::{Bindings, Database, Secrets, Settings};
 use homeagent_types::model::{ContentPart, Message};
 use homeagent_types::{Audience, Conversation, Principal, Role, Viewer};
 use serde_json::json;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 /// Answers what it was given to answer, and keeps what it was asked.
 #[derive(Default)]
@@ -54,6 +58,26 @@ pub(crate) struct World {
     pub(crate) judge: Arc<Answering>,
     pub(crate) shelf: Arc<Shelf>,
     pub(crate) distiller: Distiller,
+    vectors: Vectors,
+    embedder: watch::Sender<Option<Arc<dyn Embedder>>>,
+}
+
+/// Knows what a few names mean in two languages: each is a direction of its own, and all are a little alike.
+struct Dictionary(ModelIdentity);
+
+#[async_trait]
+impl Embedder for Dictionary {
+    fn identity(&self) -> &ModelIdentity {
+        &self.0
+    }
+
+    async fn embed(&self, _: Purpose, texts: Vec<String>) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let meaning = |text: &String| {
+            let means = |words: &[&str]| if words.iter().any(|word| text.contains(word)) { 1.0 } else { 0.0 };
+            vec![0.1, means(&["grandma Liu", "刘奶奶"]), means(&["room", "房间"]), means(&["tomato", "番茄", "西红柿"])]
+        };
+        Ok(texts.iter().map(meaning).collect())
+    }
 }
 
 impl World {
@@ -70,16 +94,42 @@ impl World {
         let settings = Settings::open(&main, &secrets).expect("settings");
         let audiences = Audiences::open(&memory, Bindings::open(&main).expect("bindings")).expect("audiences");
         let graph = Graph::open(&memory, audiences).expect("a graph");
+        let vectors = Vectors::open(&memory).expect("vectors");
+        graph.set_vectors(vectors.clone());
+        let embedder = watch::Sender::new(None);
         let (judge, shelf) = (Arc::<Answering>::default(), Arc::<Shelf>::default());
         let distiller = Distiller::open(Parts {
             database: memory,
             journal: journal.clone(),
             settings: settings.clone(),
             graph: graph.clone(),
+            names: Some(NameVectors::new(graph.clone(), vectors.clone(), embedder.subscribe())),
             documents: Some(shelf.clone()),
             judge: Some(judge.clone()),
         });
-        Self { home, journal, graph, settings, judge, shelf, distiller: distiller.expect("a distiller") }
+        let distiller = distiller.expect("a distiller");
+        Self { home, journal, graph, settings, judge, shelf, distiller, vectors, embedder }
+    }
+
+    /// Has a model make vectors of all names, as another version of it each time it is called with another digest.
+    pub(crate) async fn make_vectors(&self, digest: &str) {
+        let identity = ModelIdentity {
+            name: "dictionary".to_owned(),
+            kind: "static".to_owned(),
+            digest: digest.to_owned(),
+            dimensions: 4,
+            pooling: "mean".to_owned(),
+            query_prefix: String::new(),
+            passage_prefix: String::new(),
+            normalised: false,
+        };
+        self.embedder.send_replace(Some(Arc::new(Dictionary(identity))));
+        let vectoriser = Vectoriser::new(Arc::new(self.graph.clone()), self.vectors.clone(), self.embedder.subscribe());
+        let (mut progress, stop) = (vectoriser.progress(), CancellationToken::new());
+        let work = tokio::spawn(vectoriser.run(stop.clone()));
+        progress.wait_for(|progress| progress.complete).await.expect("it works");
+        stop.cancel();
+        work.await.expect("it ended");
     }
 
     /// 小李 says something in private, in a run if it is named.

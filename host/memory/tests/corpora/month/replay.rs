@@ -58,6 +58,7 @@ impl Home {
             journal: journal.clone(),
             settings,
             graph: graph.clone(),
+            names: None,
             documents: None,
             judge: Some(judge.clone()),
         });
