@@ -67,9 +67,10 @@ use writing::Writing;
 /// Statements that a connection keeps prepared.
 const STATEMENTS: usize = 128;
 
-/// How much of the file the writer keeps at hand, in KiB. What is told touches rows of all ages, and SQLite's usual 2,000 are
-/// read and written several times in one batch.
+/// How much of the file the writer and each reader keep at hand, in KiB. What is told, and what is asked for, touches rows of
+/// all ages: with SQLite's usual 2,000 the same pages are read again and again.
 const WRITER_CACHE: i64 = 16 * 1024;
+const READER_CACHE: i64 = 8 * 1024;
 
 /// Readers that are kept for later; more are opened where more read at once.
 const IDLE_READERS: usize = 4;
@@ -114,10 +115,7 @@ impl Graph {
         database.migrate("graph", schema::MIGRATIONS)?;
         let writer = database.writer()?;
         writer.set_prepared_statement_cache_capacity(STATEMENTS);
-        // A negative number is one of KiB.
-        writer
-            .pragma_update(None, "cache_size", -WRITER_CACHE)
-            .map_err(|source| database.error("opening the graph", source))?;
+        keep_at_hand(&writer, WRITER_CACHE).map_err(|source| database.error("opening the graph", source))?;
         let shared = Shared {
             database: database.clone(),
             audiences,
@@ -164,6 +162,7 @@ impl Graph {
             None => {
                 let connection = self.shared.database.reader()?;
                 connection.set_prepared_statement_cache_capacity(STATEMENTS);
+                keep_at_hand(&connection, READER_CACHE).map_err(|source| self.error(doing, source.into()))?;
                 connection
             }
         };
@@ -241,4 +240,10 @@ impl Graph {
             Stop::Graph(error) => error,
         }
     }
+}
+
+/// Lets SQLite hold so many KiB of the file in memory for a connection.
+fn keep_at_hand(connection: &Connection, kibibytes: i64) -> rusqlite::Result<()> {
+    // A negative number is one of KiB, another one of pages.
+    connection.pragma_update(None, "cache_size", -kibibytes)
 }

@@ -261,7 +261,7 @@ impl Showing<'_> {
         let (closer, ender) = (self.seen.closer("relations"), self.seen.ender("relations"));
         format!(
             "relations.id, subject, predicate, object, object_key, confidence, last_at,
-             valid_to IS NOT NULL OR EXISTS (SELECT 1 FROM {closer}) OR EXISTS (SELECT 1 FROM {ender})"
+             valid_to IS NOT NULL OR superseded_at IS NOT NULL OR EXISTS (SELECT 1 FROM {closer}) OR EXISTS (SELECT 1 FROM {ender})"
         )
     }
 
