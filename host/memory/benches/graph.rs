@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use homeagent_memory::Audiences;
 use homeagent_memory::graph::{Claim, EntityKind, Graph, Node, Question, Source};
+use homeagent_memory::recall::EntitySource;
 use homeagent_settings::{Bindings, Database};
-use homeagent_types::{Audience, Principal, Role};
+use homeagent_types::{Audience, Principal, ProcessFigures, Role, Viewer};
 
 /// Relations of a transaction, as a distiller takes them.
 const BATCH: usize = 1000;
@@ -136,46 +137,86 @@ fn fill(graph: &Graph, relations: usize, entities: usize) {
     }
 }
 
+/// Says how long something took, of which there are many: by the clock, and while this thread was running.
+fn report(what: &str, taken: Vec<(Duration, Duration)>) {
+    let (mut times, mut worked): (Vec<Duration>, Vec<Duration>) = taken.into_iter().unzip();
+    for (how, times) in [("by the clock", &mut times), ("of work", &mut worked)] {
+        times.sort();
+        let [p50, p95, p99] = [0.5, 0.95, 0.99].map(|share| percentile(times, share));
+        println!("{what:>9} {how:>12}: p50 {p50:.2} ms, p95 {p95:.2} ms, p99 {p99:.2} ms");
+    }
+}
+
+fn timed<T>(taken: &mut Vec<(Duration, Duration)>, work: impl FnOnce() -> T) -> T {
+    let begun = Instant::now();
+    let ran = running(begun);
+    let answer = work();
+    let worked = running(begun).saturating_sub(ran);
+    taken.push((begun.elapsed(), worked));
+    answer
+}
+
+/// Recalls relations, and what recalling passages asks of the graph: whom a question names, and where they were spoken of.
+fn recall(graph: &Graph, viewer: &Viewer, entities: usize) {
+    let mut dice = Dice(11);
+    let (mut relations, mut passages, mut found) = (Vec::new(), Vec::new(), 0);
+    for _ in 0..QUESTIONS {
+        let text = question(&mut dice, entities);
+        let asked = Question { text: &text, alike: &[], asker: Some("qq:1"), viewer, limit: 10, unless_shown_in: None };
+        found += usize::from(!timed(&mut relations, || graph.recall(&asked)).expect("recalled").is_empty());
+        timed(&mut passages, || {
+            let named = EntitySource::mentioned(graph, &text, viewer);
+            named.into_iter().map(|(entity, _)| graph.passages_of(entity).len()).sum::<usize>()
+        });
+    }
+    report("relations", relations);
+    report("passages", passages);
+    println!("{found} of {QUESTIONS} questions found something");
+}
+
+/// The index for the prompt: the first time, and when little was told since; which names may be seen; a cleaning.
+fn upkeep(graph: &Graph, viewer: &Viewer, relations: usize, entities: usize) {
+    let begun = Instant::now();
+    let summary = graph.index_summary(viewer).expect("read");
+    let first = begun.elapsed();
+    graph.commit_all(&[told(&mut Dice(13), entities, relations)]).expect("committed");
+    let begun = Instant::now();
+    graph.index_summary(viewer).expect("read");
+    println!("index: {first:.1?}, after a commit {:.1?}; {} relations seen", begun.elapsed(), summary.relations);
+    let mut looks = Vec::new();
+    for _ in 0..3 {
+        let begun = Instant::now();
+        let _ = graph.visible_names(viewer).expect("read");
+        looks.push(begun.elapsed());
+    }
+    println!("which names may be seen: {looks:.1?}");
+    let begun = Instant::now();
+    graph.clean().expect("cleaned");
+    println!("a cleaning: {:.1?}", begun.elapsed());
+}
+
+fn resident(when: &str) {
+    let Some(bytes) = ProcessFigures::read().resident_bytes else { return };
+    println!("memory {when}: {:.1} MB", bytes as f64 / 1e6);
+}
+
 fn main() {
     let relations =
         std::env::var("HOMEAGENT_GRAPH_RELATIONS").ok().and_then(|text| text.parse().ok()).unwrap_or(20_000);
     let entities = relations / 5;
     let home = tempfile::tempdir().expect("a folder");
     let (graph, audiences) = open(home.path());
+    resident("before");
     fill(&graph, relations, entities);
+    resident("after telling");
     drop(graph);
     let begun = Instant::now();
     let (graph, _) = open(home.path());
-    println!("opened in {:.1} ms", begun.elapsed().as_secs_f64() * 1000.0);
+    println!("opened in {:.1?}", begun.elapsed());
     let viewer = audiences.viewer(&Audience::parse(AUDIENCES[0]));
-    let mut dice = Dice(11);
-    let (mut times, mut worked, mut found) = (Vec::new(), Vec::new(), 0);
-    for _ in 0..QUESTIONS {
-        let text = question(&mut dice, entities);
-        let asked = Question {
-            text: &text,
-            alike: &[],
-            asker: Some("qq:1"),
-            viewer: &viewer,
-            limit: 10,
-            unless_shown_in: None,
-        };
-        let begun = Instant::now();
-        let ran = running(begun);
-        found += usize::from(!graph.recall(&asked).expect("recalled").is_empty());
-        times.push(begun.elapsed());
-        worked.push(running(begun).saturating_sub(ran));
-    }
-    for (what, times) in [("recall", &mut times), ("of work", &mut worked)] {
-        times.sort();
-        let [p50, p95, p99] = [0.5, 0.95, 0.99].map(|share| percentile(times, share));
-        println!("{what:>8}: p50 {p50:.2} ms, p95 {p95:.2} ms, p99 {p99:.2} ms");
-    }
-    println!("{found} of {QUESTIONS} questions found something");
-    let begun = Instant::now();
-    let summary = graph.index_summary(&viewer).expect("read");
-    let first = begun.elapsed().as_secs_f64() * 1000.0;
-    println!("index: {first:.1} ms, then kept; {} relations seen", summary.relations);
+    recall(&graph, &viewer, entities);
+    upkeep(&graph, &viewer, relations, entities);
+    resident("at the end");
     let size = std::fs::metadata(home.path().join("memory.db")).map_or(0, |file| file.len());
     println!("file: {:.1} MB, {:.0} bytes a relation", size as f64 / 1e6, size as f64 / relations as f64);
 }

@@ -28,12 +28,6 @@ const TOLD: usize = 20_000;
 /// How long a tool's question waits for what it asks.
 const TOOL_PATIENCE: Duration = Duration::from_secs(4);
 
-/// What else there is than passages and what is kept by hand.
-struct Around {
-    documents: Result<documents::Summary, DatabaseError>,
-    index: Result<String, GraphError>,
-}
-
 impl Memory {
     /// What was said earlier, for a turn, in the order of time.
     async fn passages(&self, occasion: &Occasion, viewer: Viewer) -> Result<Vec<Recalled>, RecallError> {
@@ -94,14 +88,16 @@ impl Memory {
         tokio::task::spawn_blocking(look).await.ok()
     }
 
-    /// What the documents and the graph have.
-    async fn around(&self, text: String, viewer: Viewer) -> Option<Around> {
-        let (documents, graph) = (self.context().documents().clone(), self.graph().clone());
-        let look = move || Around {
-            documents: documents.summary(&text, None, &viewer),
-            index: graph.index_summary(&viewer).map(|summary| summary.text()),
-        };
-        tokio::task::spawn_blocking(look).await.ok()
+    /// What the documents have.
+    async fn archived(&self, text: String, viewer: Viewer) -> Option<Result<documents::Summary, DatabaseError>> {
+        let documents = self.context().documents().clone();
+        tokio::task::spawn_blocking(move || documents.summary(&text, None, &viewer)).await.ok()
+    }
+
+    /// What the graph knows of. By itself: in a large graph it takes long the first time, and is kept then.
+    async fn known(&self, viewer: Viewer) -> Option<Result<String, GraphError>> {
+        let graph = self.graph().clone();
+        tokio::task::spawn_blocking(move || graph.index_summary(&viewer).map(|summary| summary.text())).await.ok()
     }
 }
 
@@ -143,10 +139,11 @@ impl Remembers for Memory {
         let viewer = self.audiences().viewer(&occasion.audience);
         // The rest is for putting it together, before the turn goes on without any of it.
         let most = occasion.patience * 9 / 10;
-        let (passages, kept, around) = tokio::join!(
+        let (passages, kept, archived, known) = tokio::join!(
             timeout(most, self.passages(&occasion, viewer.clone())),
             timeout(most, self.kept(occasion.run.clone(), viewer.clone())),
-            timeout(most, self.around(occasion.text.clone(), viewer))
+            timeout(most, self.archived(occasion.text.clone(), viewer.clone())),
+            timeout(most, self.known(viewer))
         );
         let mut left_out = Vec::new();
         let mut found = Recollection::default();
@@ -158,13 +155,16 @@ impl Remembers for Memory {
             Ok(Some(kept)) => found.curated = take(kept, "curated", &mut left_out),
             _ => left_out.push("curated"),
         }
-        if let Ok(Some(Around { documents, index })) = around {
+        if let Ok(Some(documents)) = archived {
             let documents = take(documents, "documents", &mut left_out);
             found.foreign = documents.foreign;
             found.documents = documents.text;
-            found.index = take(index, "index", &mut left_out);
         } else {
-            left_out.push("around");
+            left_out.push("documents");
+        }
+        match known {
+            Ok(Some(index)) => found.index = take(index, "index", &mut left_out),
+            _ => left_out.push("index"),
         }
         found.foreign |= found.passages.iter().any(|passage| passage.foreign);
         found.left_out = left_out;

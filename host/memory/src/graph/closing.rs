@@ -16,9 +16,13 @@ pub(super) const SURE: f64 = 0.5;
 /// How much less sure than the other it may be.
 pub(super) const SLACK: f64 = 0.25;
 
+/// Relations of a subject and a predicate that hold for somebody.
+const IN_FORCE: &str = "SELECT id, object, object_key, last_at, valid_from, confidence, audience, kinds FROM relations
+    WHERE subject = ?1 AND predicate = ?2 AND superseded_at IS NULL AND valid_to IS NULL AND retracted_at IS NULL";
+
 /// A relation with the same subject and predicate.
-struct Other {
-    id: i64,
+pub(super) struct Other {
+    pub(super) id: i64,
     object: Option<i64>,
     object_key: String,
     last_at: i64,
@@ -116,15 +120,22 @@ impl Writing<'_> {
 
     /// Relations in force that say the same, whoever heard them, and not after the claim.
     pub(super) fn of_same_object(&self, context: &Context<'_>, told: &Told<'_>) -> Result<Vec<i64>, Stop> {
-        let standing = self.in_force(told.subject, &told.key)?;
-        let is_same = |other: &Other| {
-            let one = other.object.zip(told.object).is_some_and(|(a, b)| self.merged.root(a) == self.merged.root(b));
-            one || other.object_key == told.object_key
+        let sql = format!("{IN_FORCE} AND object_key = ?3");
+        let objects = match told.object {
+            Some(object) => self.merged.cluster(object).iter().map(i64::to_string).collect(),
+            None => vec![told.object_key.clone()],
         };
-        let fits = |other: &Other| {
-            is_same(other) && other.last_at <= context.source.at_ms && context.seen.holds(other.audience)
-        };
-        Ok(standing.into_iter().filter(fits).map(|other| other.id).collect())
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let mut same = Vec::new();
+        for subject in self.merged.cluster(told.subject) {
+            for object in &objects {
+                for other in statement.query_map(params![subject, told.key, object], Other::read)? {
+                    same.push(other?);
+                }
+            }
+        }
+        same.retain(|other| other.last_at <= context.source.at_ms && context.seen.holds(other.audience));
+        Ok(same.into_iter().map(|other| other.id).collect())
     }
 
     /// Pairs of relations of a subject that can't both hold: (older, newer). Those with `around`, where it is given.
@@ -158,15 +169,8 @@ impl Writing<'_> {
 
     /// What is said of a subject with this predicate and was neither taken back nor ended. What was closed by something that
     /// everybody knows who knows it is left out: it is closed for all.
-    fn in_force(&self, subject: i64, key: &str) -> rusqlite::Result<Vec<Other>> {
-        let sql =
-            "SELECT id, object, object_key, last_at, valid_from, confidence, audience, kinds FROM relations AS told
-                   WHERE subject = ?1 AND predicate = ?2 AND retracted_at IS NULL AND valid_to IS NULL
-                   AND NOT EXISTS (
-                       SELECT 1 FROM closings JOIN relations AS closer ON closer.id = by_relation
-                       WHERE relation = told.id AND undone = 0 AND closer.retracted_at IS NULL
-                       AND closer.audience = told.audience AND closer.last_at >= told.last_at)";
-        let mut statement = self.connection.prepare_cached(sql)?;
+    pub(super) fn in_force(&self, subject: i64, key: &str) -> rusqlite::Result<Vec<Other>> {
+        let mut statement = self.connection.prepare_cached(IN_FORCE)?;
         let mut all = Vec::new();
         for subject in self.merged.cluster(subject) {
             for other in statement.query_map(params![subject, key], Other::read)? {

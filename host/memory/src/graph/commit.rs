@@ -225,16 +225,17 @@ impl Writing<'_> {
     }
 
     /// The row to which the claim is another mention: one that stands, or one that no longer does but did when it was said.
-    fn standing(&self, context: &Context<'_>, told: &Told<'_>) -> Result<Option<i64>, Stop> {
+    pub(super) fn standing(&self, context: &Context<'_>, told: &Told<'_>) -> Result<Option<i64>, Stop> {
         let closer = context.seen.closer("relations");
         let sql = format!(
             "SELECT id, retracted_at, valid_to IS NOT NULL, last_at, (SELECT max(closer.last_at) FROM {closer})
              FROM relations WHERE subject = ?1 AND predicate = ?2 AND object_key = ?3 AND audience = ?4
-             ORDER BY id DESC"
+             AND (superseded_at IS NULL OR superseded_at >= ?5) ORDER BY id DESC"
         );
         let at = context.source.at_ms;
         let mut statement = self.connection.prepare_cached(&sql)?;
-        let mut rows = statement.query(params![told.subject, told.key, told.object_key, context.audience])?;
+        // What was over by then is passed over by the index: it takes no mention of a later time.
+        let mut rows = statement.query(params![told.subject, told.key, told.object_key, context.audience, at])?;
         while let Some(row) = rows.next()? {
             let (id, retracted, ended): (i64, Option<i64>, bool) = (row.get(0)?, row.get(1)?, row.get(2)?);
             let (last_at, closed): (i64, Option<i64>) = (row.get(3)?, row.get(4)?);
@@ -301,7 +302,7 @@ impl Writing<'_> {
 }
 
 impl<'a> Told<'a> {
-    fn new(context: &Context<'_>, claim: &'a Claim, key: String, subject: i64, object: &End) -> Self {
+    pub(super) fn new(context: &Context<'_>, claim: &'a Claim, key: String, subject: i64, object: &End) -> Self {
         let (object, literal, object_key) = match object {
             End::Entity { id, .. } => (Some(*id), None, id.to_string()),
             End::Literal(value) => (None, Some(value.clone()), format!("={}", text::fold(value))),

@@ -2,6 +2,7 @@
 //! what is said of it later is new.
 
 use std::collections::BTreeSet;
+use std::sync::PoisonError;
 
 use homeagent_language::text;
 use rusqlite::{OptionalExtension as _, Row, params};
@@ -14,6 +15,20 @@ use super::seen::Seen;
 use super::terms;
 use super::tombstones::{Grave, Hash};
 use super::writing::Writing;
+
+/// So many sentences and entities are looked at in one cleaning, by their numbers.
+const CLEANED: i64 = 10_000;
+
+/// Tables that are cleaned, and when a row of them goes.
+const SENTENCES: (&str, &str) = ("sentences", "NOT EXISTS (SELECT 1 FROM evidence WHERE sentence = sentences.id)");
+const ENTITIES: (&str, &str) = (
+    "entities",
+    "merged_into IS NULL
+     AND NOT EXISTS (SELECT 1 FROM relations WHERE subject = entities.id)
+     AND NOT EXISTS (SELECT 1 FROM relations WHERE object = entities.id)
+     AND NOT EXISTS (SELECT 1 FROM entity_accounts WHERE entity = entities.id)
+     AND NOT EXISTS (SELECT 1 FROM entities AS other WHERE other.merged_into = entities.id)",
+);
 
 /// What was deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -84,28 +99,52 @@ impl Graph {
         result
     }
 
-    /// Deletes sentences from which nothing is known any more and entities of which nothing is said.
+    /// Deletes sentences from which nothing is known any more and entities of which nothing is said: looks at the next so
+    /// many of each, and begins anew behind the last.
     ///
     /// # Errors
     ///
     /// What the database answers.
     pub fn clean(&self) -> Result<Deleted, GraphError> {
+        let mut deleted = Deleted::default();
+        let mut after = self.shared.cleaned.lock().unwrap_or_else(PoisonError::into_inner);
+        let (sentences, next) = self.left_over(SENTENCES, after.0)?;
+        after.0 = next;
+        let (entities, next) = self.left_over(ENTITIES, after.1)?;
+        after.1 = next;
+        if sentences.is_empty() && entities.is_empty() {
+            return Ok(deleted);
+        }
         self.write("cleaning the graph", |writing| {
-            let orphans = "NOT EXISTS (SELECT 1 FROM evidence WHERE sentence = sentences.id)";
-            let sentences = writing.connection.execute(&format!("DELETE FROM sentences WHERE {orphans}"), [])?;
-            let mut deleted = Deleted { sentences, ..Deleted::default() };
-            let sql = "SELECT id FROM entities AS e
-                       WHERE NOT EXISTS (SELECT 1 FROM relations WHERE subject = e.id)
-                       AND NOT EXISTS (SELECT 1 FROM relations WHERE object = e.id)
-                       AND NOT EXISTS (SELECT 1 FROM entity_accounts WHERE entity = e.id)
-                       AND NOT EXISTS (SELECT 1 FROM entities WHERE merged_into = e.id) AND merged_into IS NULL";
-            let empty: Vec<i64> =
-                writing.connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-            for entity in empty {
-                writing.delete_names(entity, &Seen::All, &mut deleted)?;
-                deleted.entities += writing.connection.execute("DELETE FROM entities WHERE id = ?1", [entity])?;
+            // Something may have been told of them since.
+            let sql = format!("DELETE FROM sentences WHERE id = ?1 AND {}", SENTENCES.1);
+            for sentence in sentences {
+                deleted.sentences += writing.connection.prepare_cached(&sql)?.execute([sentence])?;
+            }
+            let sql = format!("SELECT 1 FROM entities WHERE id = ?1 AND {}", ENTITIES.1);
+            for entity in entities {
+                if writing.connection.prepare_cached(&sql)?.exists([entity])? {
+                    writing.delete_names(entity, &Seen::All, &mut deleted)?;
+                    deleted.entities += writing.connection.execute("DELETE FROM entities WHERE id = ?1", [entity])?;
+                }
             }
             Ok(deleted)
+        })
+    }
+
+    /// Rows of a table with numbers above `after` that its condition holds for, of as many as are looked at at a time, and
+    /// where to go on: 0 is the beginning.
+    fn left_over(&self, (table, condition): (&str, &str), after: i64) -> Result<(Vec<i64>, i64), GraphError> {
+        self.read("looking for what nothing is known of", |connection| {
+            let sql = format!("SELECT id FROM {table} WHERE id > ?1 AND id <= ?1 + ?2 AND {condition}");
+            let rows = connection
+                .prepare_cached(&sql)?
+                .query_map([after, CLEANED], |row| row.get(0))?
+                .collect::<Result<_, _>>()?;
+            let last: Option<i64> =
+                connection.query_row(&format!("SELECT max(id) FROM {table}"), [], |row| row.get(0))?;
+            let next = after.saturating_add(CLEANED);
+            Ok((rows, if last.is_some_and(|last| next < last) { next } else { 0 }))
         })
     }
 

@@ -14,7 +14,7 @@ use crate::recall::EntitySource;
 use crate::vectors::{Kind, TextSource, Vectors};
 
 /// Passages that are looked at for an entity, the last said first.
-const PASSAGES: u32 = 1000;
+const PASSAGES: u32 = 250;
 
 /// Entities that a text is taken to name.
 const MENTIONED: usize = 16;

@@ -11,6 +11,7 @@ mod delete;
 mod entities;
 mod error;
 mod forget;
+mod heard;
 mod merged;
 mod model;
 pub mod predicate;
@@ -27,6 +28,8 @@ mod shown;
 mod store;
 mod summary;
 mod terms;
+#[cfg(test)]
+mod tests;
 mod tombstones;
 mod undo;
 mod writing;
@@ -64,6 +67,11 @@ use writing::Writing;
 /// Statements that a connection keeps prepared.
 const STATEMENTS: usize = 128;
 
+/// How much of the file the writer and each reader keep at hand, in KiB. What is told, and what is asked for, touches rows of
+/// all ages: with SQLite's usual 2,000 the same pages are read again and again.
+const WRITER_CACHE: i64 = 16 * 1024;
+const READER_CACHE: i64 = 8 * 1024;
+
 /// Readers that are kept for later; more are opened where more read at once.
 const IDLE_READERS: usize = 4;
 
@@ -84,6 +92,11 @@ struct Shared {
     tombstones: RwLock<Arc<Tombstones>>,
     /// Grows with each transaction that wrote; what was made of an older one may be out of date.
     generation: AtomicU64,
+    /// How many rows were changed, by and by.
+    changes: AtomicU64,
+    heard: heard::Heard,
+    /// How far sentences and entities were cleaned.
+    cleaned: Mutex<(i64, i64)>,
     shown: shown::Shown,
     summaries: summary::Kept,
     /// Told when there are new names.
@@ -102,6 +115,7 @@ impl Graph {
         database.migrate("graph", schema::MIGRATIONS)?;
         let writer = database.writer()?;
         writer.set_prepared_statement_cache_capacity(STATEMENTS);
+        keep_at_hand(&writer, WRITER_CACHE).map_err(|source| database.error("opening the graph", source))?;
         let shared = Shared {
             database: database.clone(),
             audiences,
@@ -111,6 +125,9 @@ impl Graph {
             merged: RwLock::default(),
             tombstones: RwLock::default(),
             generation: AtomicU64::new(0),
+            changes: AtomicU64::new(0),
+            heard: heard::Heard::default(),
+            cleaned: Mutex::default(),
             shown: shown::Shown::default(),
             summaries: summary::Kept::default(),
             changed: Arc::default(),
@@ -145,6 +162,7 @@ impl Graph {
             None => {
                 let connection = self.shared.database.reader()?;
                 connection.set_prepared_statement_cache_capacity(STATEMENTS);
+                keep_at_hand(&connection, READER_CACHE).map_err(|source| self.error(doing, source.into()))?;
                 connection
             }
         };
@@ -177,10 +195,13 @@ impl Graph {
         let mut connection = self.shared.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let run = || -> Result<T, Stop> {
             let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let before = transaction.total_changes();
             let mut writing = Writing::new(&self.shared, &transaction);
             let answer = work(&mut writing)?;
             let done = writing.finish()?;
+            let changed = transaction.total_changes().saturating_sub(before);
             transaction.commit()?;
+            self.shared.changes.fetch_add(changed, Ordering::Release);
             self.learn(done);
             Ok(answer)
         };
@@ -219,4 +240,10 @@ impl Graph {
             Stop::Graph(error) => error,
         }
     }
+}
+
+/// Lets SQLite hold so many KiB of the file in memory for a connection.
+fn keep_at_hand(connection: &Connection, kibibytes: i64) -> rusqlite::Result<()> {
+    // A negative number is one of KiB, another one of pages.
+    connection.pragma_update(None, "cache_size", -kibibytes)
 }

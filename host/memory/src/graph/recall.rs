@@ -212,26 +212,35 @@ impl Showing<'_> {
 
     /// Relations of an entity and of those that are one with it: the last told at each end, and those that were asked for.
     fn edges(&self, entity: i64, asked: &[&str]) -> rusqlite::Result<Vec<Edge>> {
-        let columns = self.edge_columns();
         let condition = self.seen.condition("audience");
-        // Which are the last is known before it is looked up what closed them: a hub has thousands.
-        let select = |ends: &str| {
+        let last_told = |which: &str| {
             format!(
-                "SELECT {columns} FROM relations WHERE id IN (
-                     SELECT id FROM relations WHERE {ends} AND retracted_at IS NULL AND {condition}
-                     ORDER BY last_at DESC, id DESC LIMIT ?2)"
+                "SELECT id, last_at FROM relations WHERE {which} AND {condition} ORDER BY last_at DESC, id DESC LIMIT ?2"
             )
         };
+        // Which are the last is known before it is looked up what closed them: a hub has thousands.
+        let columns = self.edge_columns();
+        let select = |ids: &str| format!("SELECT {columns} FROM relations WHERE id IN (SELECT id FROM ({ids}))");
+        // Each of these has an index in the order of time.
+        let of_predicate = [
+            "superseded_at IS NULL AND valid_to IS NULL AND retracted_at IS NULL",
+            "superseded_at IS NOT NULL",
+            "valid_to IS NOT NULL AND retracted_at IS NULL",
+        ]
+        .map(|which| format!("SELECT * FROM ({})", last_told(&format!("subject = ?1 AND predicate = ?3 AND {which}"))))
+        .join(" UNION ALL ");
+        let of_predicate = select(&format!("{of_predicate} ORDER BY last_at DESC, id DESC LIMIT ?2"));
         let mut edges: Vec<Edge> = Vec::new();
         for entity in self.merged.cluster(entity) {
             for end in ["subject = ?1", "object = ?1"] {
-                let mut statement = self.connection.prepare_cached(&select(end))?;
+                let sql = select(&last_told(&format!("{end} AND retracted_at IS NULL")));
+                let mut statement = self.connection.prepare_cached(&sql)?;
                 for edge in statement.query_map([entity, FAN.into()], Edge::read)? {
                     edges.push(edge?);
                 }
             }
             for predicate in asked {
-                let mut statement = self.connection.prepare_cached(&select("subject = ?1 AND predicate = ?3"))?;
+                let mut statement = self.connection.prepare_cached(&of_predicate)?;
                 for edge in statement.query_map(params![entity, FAN, predicate], Edge::read)? {
                     edges.push(edge?);
                 }
@@ -252,7 +261,7 @@ impl Showing<'_> {
         let (closer, ender) = (self.seen.closer("relations"), self.seen.ender("relations"));
         format!(
             "relations.id, subject, predicate, object, object_key, confidence, last_at,
-             valid_to IS NOT NULL OR EXISTS (SELECT 1 FROM {closer}) OR EXISTS (SELECT 1 FROM {ender})"
+             valid_to IS NOT NULL OR superseded_at IS NOT NULL OR EXISTS (SELECT 1 FROM {closer}) OR EXISTS (SELECT 1 FROM {ender})"
         )
     }
 

@@ -28,6 +28,9 @@ const TABLES: &[(&str, &str)] = &[
     ("graph_tombstones", "ORDER BY hash"),
 ];
 
+/// A column that follows from others: triggers keep it, and it is neither exported nor imported.
+const DERIVED: &str = "superseded_at";
+
 /// What a row is of, and its columns by name; blobs are `{"hex": "…"}`.
 pub(crate) type TableRow = (String, Map<String, Value>);
 
@@ -48,7 +51,7 @@ impl Graph {
                 let mut rows = statement.query([])?;
                 while let Some(row) = rows.next()? {
                     let mut fields = Map::new();
-                    for (at, column) in columns.iter().enumerate() {
+                    for (at, column) in columns.iter().enumerate().filter(|(_, column)| *column != DERIVED) {
                         fields.insert(column.clone(), written(row.get_ref(at)?));
                     }
                     each(table, fields).map_err(|why| Stop::from(GraphError::Invalid(why)))?;
@@ -90,11 +93,17 @@ impl Graph {
                 count += 1;
             }
             terms::renew(connection)?;
+            // A closing may have stood before the relations of which it is.
+            connection.execute_batch(
+                "UPDATE relations SET superseded_at = (SELECT at FROM superseded WHERE relation = relations.id)
+                 WHERE id IN (SELECT relation FROM closings)",
+            )?;
             Ok(count)
         })?;
         let (known, merged, tombstones) = self.read("reading the graph", |connection| {
             Ok((seen::load(connection)?, Merged::load(connection)?, Tombstones::load(connection)?))
         })?;
+        self.clear_heard();
         let shared = &self.shared;
         *shared.known.write().unwrap_or_else(PoisonError::into_inner) = known;
         *shared.merged.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(merged);
@@ -109,7 +118,7 @@ fn insert(connection: &Connection, table: &str, fields: &Map<String, Value>) -> 
     let failed = |error: rusqlite::Error| error.to_string();
     let columns: Vec<String> = {
         let statement = connection.prepare_cached(&format!("SELECT * FROM {table}")).map_err(failed)?;
-        statement.column_names().map(str::to_owned).collect()
+        statement.column_names().filter(|column| *column != DERIVED).map(str::to_owned).collect()
     };
     if fields.len() != columns.len() || columns.iter().any(|column| !fields.contains_key(column)) {
         return Err(format!("{table} has the columns {}", columns.join(", ")));

@@ -171,10 +171,12 @@ impl Showing<'_> {
         Ok(found)
     }
 
-    /// Rows of the same statement that the reader may see.
+    /// Rows of the same statement that the reader may see. By the statement and not in the order of time, in which SQLite
+    /// would go through all that is said of a subject.
     fn same(&mut self, single: &Single) -> rusqlite::Result<BTreeSet<i64>> {
         let sql = format!(
-            "SELECT id FROM relations WHERE subject = ?1 AND predicate = ?2 AND object_key = ?3 AND {}
+            "SELECT id FROM relations INDEXED BY relations_key
+             WHERE subject = ?1 AND predicate = ?2 AND object_key = ?3 AND {}
              ORDER BY last_at DESC, id DESC LIMIT {ROWS}",
             self.seen.condition("audience")
         );

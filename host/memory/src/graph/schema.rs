@@ -128,4 +128,45 @@ CREATE TABLE graph_tombstones (
 ", "
 -- What is said to have ended: few, and looked for with each relation that is shown.
 CREATE INDEX relations_ended ON relations (subject, predicate) WHERE valid_to IS NOT NULL AND retracted_at IS NULL;
+", "
+-- Set where a relation that was not taken back is closed by one of its own audience, and so for all who know of it: when
+-- what closes it, whoever heard that, was last said. Follows from the rest and is kept by triggers, so that no way of changing
+-- rows can miss it; what is told of a subject that changes often then passes over all that is over.
+ALTER TABLE relations ADD COLUMN superseded_at INTEGER;
+CREATE VIEW superseded AS SELECT told.id AS relation, (
+    SELECT iif(max(closer.audience = told.audience AND closer.last_at >= told.last_at), max(closer.last_at), NULL)
+    FROM closings JOIN relations AS closer ON closer.id = by_relation
+    WHERE closings.relation = told.id AND undone = 0 AND closer.retracted_at IS NULL AND told.retracted_at IS NULL
+) AS at FROM relations AS told;
+CREATE TRIGGER closings_made AFTER INSERT ON closings BEGIN
+    UPDATE relations SET superseded_at = (SELECT at FROM superseded WHERE relation = NEW.relation) WHERE id = NEW.relation;
+END;
+CREATE TRIGGER closings_undone AFTER UPDATE OF undone ON closings BEGIN
+    UPDATE relations SET superseded_at = (SELECT at FROM superseded WHERE relation = NEW.relation) WHERE id = NEW.relation;
+END;
+CREATE TRIGGER closings_gone AFTER DELETE ON closings BEGIN
+    UPDATE relations SET superseded_at = (SELECT at FROM superseded WHERE relation = OLD.relation) WHERE id = OLD.relation;
+END;
+CREATE TRIGGER relations_said AFTER UPDATE OF last_at, retracted_at ON relations
+WHEN OLD.last_at <> NEW.last_at OR OLD.retracted_at IS NOT NEW.retracted_at BEGIN
+    UPDATE relations SET superseded_at = (SELECT at FROM superseded WHERE relation = relations.id)
+    WHERE id IN (SELECT relation FROM closings WHERE relation = NEW.id
+                 UNION SELECT relation FROM closings WHERE by_relation = NEW.id);
+END;
+UPDATE relations SET superseded_at = (SELECT at FROM superseded WHERE relation = relations.id)
+WHERE id IN (SELECT relation FROM closings);
+-- Relations that were not taken back, by whether they stand, are over, or were told as ended: each is in one of three.
+DROP INDEX relations_key;
+DROP INDEX relations_ended;
+CREATE INDEX relations_key ON relations (subject, predicate, object_key, audience, superseded_at);
+CREATE INDEX relations_standing ON relations (subject, predicate, last_at, audience)
+WHERE superseded_at IS NULL AND valid_to IS NULL AND retracted_at IS NULL;
+CREATE INDEX relations_superseded ON relations (subject, predicate, last_at, audience)
+WHERE superseded_at IS NOT NULL;
+CREATE INDEX relations_ended ON relations (subject, predicate, last_at, audience)
+WHERE valid_to IS NOT NULL AND retracted_at IS NULL;
+-- With all that is asked of a name which is looked for, so that no row of the table is.
+DROP INDEX names_folded;
+CREATE INDEX names_folded ON names (folded, kind, audience, entity);
+CREATE INDEX relations_retracted ON relations (subject, predicate, object_key, audience) WHERE retracted_at IS NOT NULL;
 "];

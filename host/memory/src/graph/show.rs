@@ -352,21 +352,4 @@ impl Graph {
             Ok(rows.collect::<Result<_, _>>()?)
         })
     }
-
-    /// Whether a name's row may be seen: what a search for vectors is allowed to find.
-    ///
-    /// # Errors
-    ///
-    /// What the database answers.
-    pub fn visible_names(&self, viewer: &Viewer) -> Result<impl Fn(i64) -> bool + use<>, GraphError> {
-        let ids: Option<std::collections::HashSet<i64>> = self.show("reading names", viewer, |showing| {
-            if *showing.seen == Seen::All {
-                return Ok(None);
-            }
-            let sql = format!("SELECT id FROM names WHERE {}", showing.seen.condition("audience"));
-            let mut statement = showing.connection.prepare_cached(&sql)?;
-            Ok(Some(statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?))
-        })?;
-        Ok(move |id| ids.as_ref().is_none_or(|ids| ids.contains(&id)))
-    }
 }

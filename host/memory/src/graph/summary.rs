@@ -27,6 +27,12 @@ const WALKED: u32 = 2000;
 /// The longest text, in characters.
 const LONGEST: usize = 1200;
 
+/// A graph of no more relations than this is counted anew whenever something has changed.
+const EXACT: u64 = 4096;
+
+/// A larger one when this part of it has: rows that were written, of which a relation that is told takes several.
+const INEXACT: u64 = 8;
+
 /// Readers whose summaries are kept.
 const KEPT: usize = 64;
 
@@ -64,11 +70,29 @@ impl Summary {
     }
 }
 
-/// Summaries by reader, each with the generation it was made of.
-pub(super) type Kept = Mutex<HashMap<Seen, (u64, Arc<Summary>)>>;
+/// Summaries by reader.
+pub(super) type Kept = Mutex<HashMap<Seen, KeptSummary>>;
+
+/// A summary, and of what state of the graph it is.
+pub(super) struct KeptSummary {
+    generation: u64,
+    summary: Arc<Summary>,
+    /// How many rows had ever been changed when it was counted.
+    counted_at: u64,
+}
+
+impl KeptSummary {
+    /// Whether so little was changed since it was counted that its counts do still. Small ones never do: they are counted in
+    /// no time.
+    fn counts_still(&self, changes: u64) -> bool {
+        let relations = u64::try_from(self.summary.relations).unwrap_or(0);
+        relations > EXACT && changes.saturating_sub(self.counted_at) < relations / INEXACT
+    }
+}
 
 impl Graph {
-    /// What the viewer may know that the graph knows of. Kept until something changes.
+    /// What the viewer may know that the graph knows of. Kept until something changes. Which names are spoken of most is then
+    /// looked up anew; how much there is, in a graph of more than some thousand relations, when enough has changed.
     ///
     /// # Errors
     ///
@@ -76,33 +100,63 @@ impl Graph {
     pub fn index_summary(&self, viewer: &Viewer) -> Result<Arc<Summary>, GraphError> {
         let seen = self.seen(viewer);
         let generation = self.shared.generation.load(Ordering::Acquire);
+        let changes = self.shared.changes.load(Ordering::Acquire);
         let lock = || self.shared.summaries.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((made, summary)) = lock().get(&seen)
-            && *made == generation
-        {
-            return Ok(summary.clone());
+        let mut counted = None;
+        if let Some(kept) = lock().get(&seen) {
+            if kept.generation == generation {
+                return Ok(kept.summary.clone());
+            }
+            counted = kept.counts_still(changes).then(|| (kept.summary.clone(), kept.counted_at));
         }
-        let summary = Arc::new(self.show("counting what is known", viewer, |showing| showing.summary())?);
+        let (summary, counted_at) = self.show("counting what is known", viewer, |showing| {
+            let names = showing.most_spoken_of()?;
+            Ok(match counted {
+                Some((older, at)) => (Summary { names, ..Summary::clone(&older) }, at),
+                None => (Summary { names, ..showing.counts()? }, changes),
+            })
+        })?;
+        let summary = Arc::new(summary);
         let mut kept = lock();
         if kept.len() >= KEPT {
             kept.clear();
         }
-        kept.insert(seen, (generation, summary.clone()));
+        kept.insert(seen, KeptSummary { generation, summary: summary.clone(), counted_at });
         Ok(summary)
     }
 }
 
 impl Showing<'_> {
-    fn summary(&mut self) -> Result<Summary, Stop> {
+    /// A summary without names.
+    fn counts(&mut self) -> Result<Summary, Stop> {
+        let several = self.several_that_are_one()?;
+        let relations = self.statements()? - self.repeated(&several)?;
+        Ok(Summary { kinds: self.kinds(&several)?, relations, names: Vec::new() })
+    }
+
+    /// How many statements there are that were not taken back: all, which one index holds in its order, without those of which
+    /// every row was.
+    fn statements(&self) -> Result<i64, Stop> {
+        if *self.seen == Seen::Only(Vec::new()) {
+            // SQLite takes no index for a condition that never holds, not even the one it is told to.
+            return Ok(0);
+        }
         let condition = self.seen.condition("audience");
         let sql = format!(
             "SELECT count(*) FROM (
-                 SELECT DISTINCT subject, predicate, object_key FROM relations WHERE retracted_at IS NULL AND {condition})"
+                 SELECT DISTINCT subject, predicate, object_key FROM relations INDEXED BY relations_key WHERE {condition})"
         );
-        let relations: i64 = self.connection.prepare_cached(&sql)?.query_row([], |row| row.get(0))?;
-        let several = self.several_that_are_one()?;
-        let relations = relations - self.repeated(&several)?;
-        Ok(Summary { kinds: self.kinds(&several)?, relations, names: self.most_spoken_of()? })
+        let all: i64 = self.connection.prepare_cached(&sql)?.query_row([], |row| row.get(0))?;
+        let sql = format!(
+            "SELECT count(*) FROM (
+                 SELECT DISTINCT subject, predicate, object_key FROM relations AS gone INDEXED BY relations_retracted
+                 WHERE retracted_at IS NOT NULL AND {condition} AND NOT EXISTS (
+                     SELECT 1 FROM relations INDEXED BY relations_key
+                     WHERE subject = gone.subject AND predicate = gone.predicate AND object_key = gone.object_key
+                     AND retracted_at IS NULL AND {condition}))"
+        );
+        let gone: i64 = self.connection.prepare_cached(&sql)?.query_row([], |row| row.get(0))?;
+        Ok(all - gone)
     }
 
     /// Entities that mean the same to the reader and were told before audiences which do not know of each other.

@@ -89,3 +89,14 @@ fn cleaning_leaves_what_is_in_use() {
     world.tell("1", LI, 1, claim(person("小明"), "喜欢", value("猫")));
     assert_eq!(world.graph.clean().expect("cleaned"), homeagent_memory::graph::Deleted::default());
 }
+
+#[test]
+fn cleaning_takes_names_of_whom_nothing_could_be_told() {
+    let world = World::new();
+    let li = world.viewer(LI);
+    assert!(world.tell("1", LI, 1, claim(person("Bob"), "knows", person("她"))).relations[0].is_err());
+    assert_eq!(world.graph.named("Bob", &li).expect("found").len(), 1, "he was looked up before her");
+    let cleaned = world.graph.clean().expect("cleaned");
+    assert_eq!((cleaned.entities, cleaned.names), (1, 1));
+    assert!(world.graph.named("Bob", &li).expect("found").is_empty());
+}

@@ -3,6 +3,7 @@
 mod audience;
 mod closing;
 mod deleting;
+mod growing;
 mod names;
 mod recalling;
 mod tools;

@@ -1,7 +1,7 @@
 use homeagent_memory::graph::{Claim, EntityKind, Node, Question};
 use homeagent_types::Viewer;
 
-use crate::world::{LI, World, claim, person, value};
+use crate::world::{GROUP, LI, World, claim, person, value};
 
 fn home() -> World {
     let world = World::new();
@@ -81,4 +81,21 @@ fn a_name_that_others_alone_may_have_written_is_not_in_the_index() {
     world.tell("1", LI, 5, Claim::new(person("Trent"), "likes", Node::Literal("coffee".into())));
     let text = world.graph.index_summary(&world.viewer(LI)).expect("read").text();
     assert!(text.contains("Trent (person)") && !text.contains("Mallory"), "{text}");
+}
+
+#[test]
+fn who_may_see_a_name_is_known_of_names_that_come_later_too() {
+    let world = World::new();
+    let (li, group) = (world.viewer(LI), world.viewer(GROUP));
+    let rows = || -> Vec<(i64, String)> { world.graph.name_texts(0, 100).expect("read") };
+    let seen = |viewer: &Viewer| -> Vec<String> {
+        let visible = world.graph.visible_names(viewer).expect("read");
+        rows().into_iter().filter(|(row, _)| visible(*row)).map(|(_, text)| text).collect()
+    };
+    assert!(seen(&li).is_empty());
+    world.tell("1", LI, 1, claim(person("小明"), "knows", person("Ann")));
+    assert_eq!((seen(&li), seen(&group)), (vec!["小明".to_owned(), "Ann".to_owned()], Vec::new()));
+    world.tell("1", GROUP, 2, claim(person("Bob"), "likes", value("tea")));
+    let of_group = ["Bob".to_owned(), "tea".to_owned()];
+    assert_eq!((seen(&li).len(), seen(&group), seen(&Viewer::Everything).len()), (4, of_group.into(), 4));
 }

@@ -116,6 +116,22 @@ fn a_reader_cannot_write() {
 }
 
 #[test]
+fn a_prepared_statement_is_planned_once() {
+    let home = Home::new();
+    let database = home.database();
+    database.migrate("notes", &[FIRST, "CREATE INDEX longer ON notes (text) WHERE id > 5;"]).expect("migrates");
+    for connection in [database.reader(), database.writer()].map(|opened| opened.expect("opens")) {
+        let sql = "SELECT id FROM notes WHERE text = ?1 AND id > ?2 LIMIT ?3";
+        let mut statement = connection.prepare(sql).expect("a statement");
+        for limit in 0..9 {
+            let rows = statement.query_map(("你好", limit, limit), |row| row.get::<_, i64>(0)).expect("reads");
+            rows.collect::<Result<Vec<i64>, _>>().expect("rows");
+        }
+        assert_eq!(statement.get_status(rusqlite::StatementStatus::RePrepare), 0);
+    }
+}
+
+#[test]
 fn what_is_no_database_is_named() {
     let home = Home::new();
     let path = home.folder.path().join("homeagent.db");
