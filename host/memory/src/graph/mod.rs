@@ -11,6 +11,7 @@ mod delete;
 mod entities;
 mod error;
 mod forget;
+mod joining;
 mod merged;
 mod model;
 pub mod predicate;
@@ -50,6 +51,7 @@ pub use model::{
     Telling,
 };
 
+pub(crate) use joining::Joined;
 pub use recall::{Found, Question};
 pub(crate) use rows::{hex, unhex};
 pub use summary::Summary;

@@ -128,4 +128,16 @@ CREATE TABLE graph_tombstones (
 ", "
 -- What is said to have ended: few, and looked for with each relation that is shown.
 CREATE INDEX relations_ended ON relations (subject, predicate) WHERE valid_to IS NOT NULL AND retracted_at IS NULL;
+", "
+-- Which rows here those of another memory became when they were imported: `home` stands for that memory, `at` is when the
+-- row began there (0: it is known by its number alone). `made`: the row is here because it was imported.
+CREATE TABLE graph_imports (
+    home TEXT NOT NULL,
+    what TEXT NOT NULL,
+    theirs INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    ours INTEGER NOT NULL,
+    made INTEGER NOT NULL,
+    PRIMARY KEY (home, what, theirs, at)
+) STRICT, WITHOUT ROWID;
 "];

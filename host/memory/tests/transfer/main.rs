@@ -2,4 +2,5 @@
 
 mod carrying;
 mod forgetting;
+mod joining;
 mod world;
