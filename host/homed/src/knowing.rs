@@ -24,13 +24,14 @@ pub(crate) struct Knowing {
 impl Knowing {
     /// Opens both. To be called inside a runtime.
     pub(crate) fn open(home: &Path, stores: &Stores, embedder: CurrentEmbedder) -> Result<Self, StartError> {
-        let memory = Memory::open(homeagent_memory::Parts {
+        let parts = homeagent_memory::Parts {
             home: home.to_owned(),
             journal: stores.journal.clone(),
             settings: stores.settings.clone(),
             bindings: stores.bindings.clone(),
             embedder: embedder.clone(),
-        })?;
+        };
+        let memory = Memory::open_with(parts, stores.data.keys.clone())?;
         let parts = homeagent_knowledge::Parts { home: home.to_owned(), settings: stores.settings.clone(), embedder };
         let knowledge = Knowledge::open(parts)
             .inspect_err(|error| tracing::error!(%error, "the knowledge base can't be used"))

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use homeagent_journal::Journal;
 use homeagent_language::embed::CurrentEmbedder;
-use homeagent_settings::{Bindings, Database, DatabaseError, Settings};
+use homeagent_settings::{Bindings, Database, DatabaseError, KeyValues, Settings};
 use homeagent_types::memory::Advice;
 use homeagent_types::ports::{Adviser, Toolbox};
 use homeagent_types::{CallError, Viewer, now};
@@ -77,6 +77,7 @@ pub struct Memory {
     pub(crate) forgetting: tokio::sync::Mutex<()>,
     journal: Journal,
     settings: Settings,
+    plugin_values: Option<KeyValues>,
     embedder: CurrentEmbedder,
     audiences: Audiences,
     index: Index,
@@ -115,6 +116,19 @@ impl Memory {
     ///
     /// What the database and the file system answer.
     pub fn open(parts: Parts) -> Result<Arc<Self>, OpenError> {
+        Self::open_beside(parts, None)
+    }
+
+    /// The same where there are plugins: what they keep can be forgotten with all else.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Memory::open`].
+    pub fn open_with(parts: Parts, plugin_values: KeyValues) -> Result<Arc<Self>, OpenError> {
+        Self::open_beside(parts, Some(plugin_values))
+    }
+
+    fn open_beside(parts: Parts, plugin_values: Option<KeyValues>) -> Result<Arc<Self>, OpenError> {
         let Parts { home, journal, settings, bindings, embedder } = parts;
         let database = Database::open(home.join(FILE))?;
         for remark in database.take_remarks() {
@@ -174,6 +188,7 @@ impl Memory {
             tasks: TaskTracker::new(),
             journal,
             settings,
+            plugin_values,
             embedder,
             audiences,
             index,
@@ -218,6 +233,11 @@ impl Memory {
 
     pub(crate) fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// What plugins keep, where there are plugins.
+    pub(crate) fn plugin_values(&self) -> Option<&KeyValues> {
+        self.plugin_values.as_ref()
     }
 
     pub(crate) fn index(&self) -> &Index {

@@ -9,6 +9,7 @@ mod carry;
 mod file;
 mod left;
 mod plan;
+mod plugins;
 mod words;
 
 use std::collections::HashSet;
@@ -61,8 +62,11 @@ impl Memory {
         self.caught_up().await;
         self.context().flush().await;
         self.text_log().flush().await;
-        let plan = self.plan(&wish.what).await?;
+        let mut plan = self.plan(&wish.what).await?;
+        plan.plugins = wish.plugins;
         let mut forgotten = self.preview(&plan).await?;
+        forgotten.plugin_values = self.held_by_plugins(&plan).await?;
+        forgotten.plugins = plan.plugins;
         if wish.dry_run {
             return Ok(forgotten);
         }
@@ -118,6 +122,7 @@ impl Memory {
         let (touched, whole) = (plan.touched.clone(), plan.whole.clone());
         self.journal().forget(touched, &plan.spelt, whole, &blank).await.map_err(failed)?;
         self.text_log().rewrite(line_of(plan), false).await.map_err(failed)?;
+        self.forget_in_plugins(plan).await?;
         self.forget_passages(plan).await?;
         let (memory, plan) = (self.parts(), plan.clone());
         tokio::task::spawn_blocking(move || memory.forget(&plan)).await.map_err(failed)?

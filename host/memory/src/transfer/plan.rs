@@ -45,6 +45,9 @@ pub(super) struct Plan {
     pub(super) entities: Vec<i64>,
     /// The account of a person who goes.
     pub(super) account: Option<String>,
+    /// What plugins keep goes too.
+    #[serde(default)]
+    pub(super) plugins: bool,
 }
 
 impl Plan {

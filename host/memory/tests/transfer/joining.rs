@@ -17,7 +17,7 @@ type Told = (u8, u8, u8);
 const PREDICATES: [&str; 3] = ["lives in", "likes", "is a friend of"];
 
 fn audience(place: u8) -> Audience {
-    if place % 2 == 0 { Audience::Person(ME.to_owned()) } else { Audience::Group("qq:7".to_owned()) }
+    if place.is_multiple_of(2) { Audience::Person(ME.to_owned()) } else { Audience::Group("qq:7".to_owned()) }
 }
 
 fn tell(world: &World, (who, what, place): Told) {
@@ -252,4 +252,40 @@ async fn lines_of_the_short_list_come_together_as_far_as_there_is_room() {
     there.keep(&"长".repeat(200));
     let imported = import(&here, &export(&there));
     assert!(imported.conflicts.iter().any(|why| why.contains("长长长") && why.contains("full")), "{imported:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_later_file_of_the_same_memory_adds_what_is_new_and_what_is_not_to_come_back() {
+    let (here, there) = (World::new().await, World::new().await);
+    lives(&there, "Anna", "Paris", 2);
+    lives(&there, "Berta", "Gent", 4);
+    import(&here, &export(&there));
+    lives(&here, "Chloe", "Brugge", 6);
+    lives(&there, "Anna", "Rome", 8);
+    there.forget(MemoryWhat::Entity("Berta".to_owned()), false).await;
+    let imported = import(&here, &export(&there));
+    assert_eq!(imported.conflicts, Vec::<String>::new());
+    assert_eq!(towns(&here, "Anna"), [("Paris".to_owned(), false), ("Rome".to_owned(), true)]);
+    assert_eq!(towns(&here, "Chloe"), [("Brugge".to_owned(), true)]);
+    assert_eq!(towns(&here, "Berta"), [("Gent".to_owned(), true)], "an import removes nothing");
+    here.forget(MemoryWhat::Entity("Chloe".to_owned()), false).await;
+    // Of one salt, so that what was deleted there is not told anew here, and the other way round.
+    import(&there, &export(&here));
+    for (world, gone) in [(&here, "Chloe"), (&there, "Chloe"), (&there, "Berta")] {
+        assert_eq!(towns(world, gone), [], "{gone}");
+    }
+    let claim = Claim::new(
+        Node::Named("Berta".to_owned(), EntityKind::Person),
+        "likes",
+        Node::Named("tea".to_owned(), EntityKind::Concept),
+    );
+    let source = Source {
+        audience: audience(4),
+        speaker: None,
+        origin: "document:90".to_owned(),
+        at_ms: 1_000,
+        undoable: false,
+    };
+    let refused = here.memory.graph().commit(&source, &[claim]).expect("committed").relations;
+    assert!(matches!(refused.as_slice(), [Err(_)]), "{refused:?}");
 }

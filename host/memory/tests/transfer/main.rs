@@ -3,4 +3,5 @@
 mod carrying;
 mod forgetting;
 mod joining;
+mod plugins;
 mod world;

@@ -116,7 +116,7 @@ impl World {
     }
 
     pub(crate) async fn forget(&self, what: MemoryWhat, dry_run: bool) -> MemoryForgotten {
-        self.memory.forget(MemoryForget { what, dry_run }).await.expect("forgotten")
+        self.memory.forget(MemoryForget { what, dry_run, plugins: false }).await.expect("forgotten")
     }
 
     /// The files in which a text stands, in capitals or not.

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use homeagent_language::text;
 use rusqlite::{OptionalExtension as _, Row, params};
 
 use super::fields::{Fields, invalid};
@@ -56,10 +57,12 @@ impl Joining<'_, '_> {
 
     pub(super) fn read_name(&mut self, row: &Fields<'_>) -> Result<(), Stop> {
         self.circle(row)?;
+        let text = row.text("text")?;
         let name = TheirName {
             id: row.number("id")?,
-            text: row.text("text")?,
-            folded: row.text("folded")?,
+            // As text is folded here, which another version may have done otherwise.
+            folded: text::fold(&text),
+            text,
             kind: row.text("kind")?,
             audience: row.number("audience")?,
             mentions: row.number("mentions")?,
