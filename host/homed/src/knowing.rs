@@ -31,6 +31,7 @@ impl Knowing {
             bindings: stores.bindings.clone(),
             embedder: embedder.clone(),
             elsewhere: Some(Arc::new(stores.clone())),
+            plugin_values: Some(stores.data.keys.clone()),
         })?;
         let parts = homeagent_knowledge::Parts { home: home.to_owned(), settings: stores.settings.clone(), embedder };
         let knowledge = Knowledge::open(parts)

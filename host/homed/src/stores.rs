@@ -13,7 +13,7 @@ use homeagent_settings::{
     Bindings, Database, Grants, Ledger, PluginData, Prices, Secrets, Settings, Sources, Spending,
 };
 use homeagent_types::CallError;
-use homeagent_types::ports::Forgets;
+use homeagent_types::ports::{Forgets, Renamed};
 
 use crate::daemon::StartError;
 
@@ -97,7 +97,7 @@ impl Stores {
 
 #[async_trait]
 impl Forgets for Stores {
-    async fn rename(&self, renamed: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>) -> Result<(), CallError> {
+    async fn rename(&self, renamed: Renamed) -> Result<(), CallError> {
         let ledger = self.ledger.clone();
         let done = tokio::task::spawn_blocking(move || ledger.rename(&*renamed)).await;
         match done {

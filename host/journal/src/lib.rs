@@ -30,7 +30,7 @@ pub use input::Acceptance;
 pub use journal::Journal;
 pub use meters::describe as describe_metrics;
 pub use recovery::{PendingInput, RETURNED_BY_RUN, Recovery, STOPPED_DURING_RUN, UnknownOutput};
-pub use rename::{Renamed, RenamedIn};
+pub use rename::RenamedIn;
 pub use run::{Run, RunStatus, Started};
 pub use session::Session;
 pub use tail::{EventFilter, Tail};

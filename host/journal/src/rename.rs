@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use homeagent_types::ports::Renamed;
 use rusqlite::{Connection, params};
 use serde_json::Value;
 
@@ -10,9 +11,6 @@ use crate::event::Seq;
 use crate::forget::{BATCH, rewrite_one};
 use crate::journal::Journal;
 use crate::writer::now_ms;
-
-/// What a text with the name in it becomes; `None` for all others.
-pub type Renamed = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// Renames in an event's payload.
 pub type RenamedIn = Arc<dyn Fn(&mut Value) + Send + Sync>;

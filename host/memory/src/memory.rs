@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use homeagent_journal::Journal;
 use homeagent_language::embed::CurrentEmbedder;
-use homeagent_settings::{Bindings, Database, DatabaseError, Settings};
+use homeagent_settings::{Bindings, Database, DatabaseError, KeyValues, Settings};
 use homeagent_types::memory::{Advice, MemoryRebuilding};
 use homeagent_types::ports::{Adviser, Forgets, Toolbox};
 use homeagent_types::{CallError, Viewer, now};
@@ -49,6 +49,8 @@ pub struct Parts {
     pub embedder: CurrentEmbedder,
     /// What else is to forget what is forgotten here.
     pub elsewhere: Option<Arc<dyn Forgets>>,
+    /// What plugins keep, which can be forgotten with all else.
+    pub plugin_values: Option<KeyValues>,
 }
 
 /// Why the memory could not be opened.
@@ -81,6 +83,7 @@ pub struct Memory {
     pub(crate) elsewhere: Option<Arc<dyn Forgets>>,
     journal: Journal,
     settings: Settings,
+    plugin_values: Option<KeyValues>,
     embedder: CurrentEmbedder,
     audiences: Audiences,
     index: Index,
@@ -121,7 +124,7 @@ impl Memory {
     ///
     /// What the database and the file system answer.
     pub fn open(parts: Parts) -> Result<Arc<Self>, OpenError> {
-        let Parts { home, journal, settings, bindings, embedder, elsewhere } = parts;
+        let Parts { home, journal, settings, bindings, embedder, elsewhere, plugin_values } = parts;
         let database = Database::open(home.join(FILE))?;
         for remark in database.take_remarks() {
             tracing::warn!("{remark}");
@@ -186,6 +189,7 @@ impl Memory {
             tasks: TaskTracker::new(),
             journal,
             settings,
+            plugin_values,
             embedder,
             audiences,
             index,
@@ -236,6 +240,11 @@ impl Memory {
 
     pub(crate) fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// What plugins keep, where there are plugins.
+    pub(crate) fn plugin_values(&self) -> Option<&KeyValues> {
+        self.plugin_values.as_ref()
     }
 
     pub(crate) fn index(&self) -> &Index {

@@ -95,7 +95,7 @@ impl Memory {
     }
 
     /// What the graph knows of. By itself: in a large graph it takes long the first time, and is kept then.
-    async fn known(&self, viewer: Viewer) -> Option<Result<String, GraphError>> {
+    async fn index_of(&self, viewer: Viewer) -> Option<Result<String, GraphError>> {
         let graph = self.graph().clone();
         tokio::task::spawn_blocking(move || graph.index_summary(&viewer).map(|summary| summary.text())).await.ok()
     }
@@ -143,7 +143,7 @@ impl Remembers for Memory {
             timeout(most, self.passages(&occasion, viewer.clone())),
             timeout(most, self.kept(occasion.run.clone(), viewer.clone())),
             timeout(most, self.archived(occasion.text.clone(), viewer.clone())),
-            timeout(most, self.known(viewer))
+            timeout(most, self.index_of(viewer))
         );
         let mut left_out = Vec::new();
         let mut found = Recollection::default();

@@ -239,6 +239,9 @@ pub struct MemoryForget {
     /// Only say what would go.
     #[serde(default)]
     pub dry_run: bool,
+    /// Also what plugins keep under keys, where the words stand in it.
+    #[serde(default)]
+    pub plugins: bool,
 }
 
 /// What was forgotten, or would be.
@@ -264,9 +267,24 @@ pub struct MemoryForgotten {
     pub log_lines: usize,
     /// The first of them.
     pub samples: Vec<MemorySample>,
+    /// What plugins keep, or kept, with the words in it.
+    #[serde(default)]
+    pub plugin_values: Vec<MemoryPluginValue>,
+    /// It is forgotten too; else it stays.
+    #[serde(default)]
+    pub plugins: bool,
     /// Files of the home folder in which the words still stand, and that forgetting does not touch: what plugins keep, the
     /// knowledge base, logs, backups. In a dry run all files in which they stand.
     pub left: Vec<String>,
+}
+
+/// What a plugin keeps under a key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct MemoryPluginValue {
+    /// The plugin.
+    pub plugin: String,
+    /// The key.
+    pub key: String,
 }
 
 /// A file of the daemon's machine that the memory is written to or read from.
@@ -296,9 +314,9 @@ pub struct MemoryExported {
 pub struct MemoryImported {
     /// Rows of the graph that were taken in.
     pub rows: usize,
-    /// Documents that were not there, or were others.
+    /// Documents that were not there.
     pub documents: usize,
-    /// What was there already as another and stayed so: a sentence each.
+    /// What was not taken, or not as it stands in the file: a sentence each.
     pub conflicts: Vec<String>,
 }
 

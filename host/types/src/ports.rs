@@ -594,11 +594,14 @@ pub trait PluginAdmin: Send + Sync {
     async fn revoke(&self, name: &str, capability: &str) -> Result<(), CallError>;
 }
 
+/// What a text with somebody's name in it becomes; `None` for all others.
+pub type Renamed = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
 /// What keeps people's names, and what they sent, beside the journal and the memory. Implemented by the daemon.
 #[async_trait]
 pub trait Forgets: Send + Sync {
-    /// Gives a name another spelling wherever it is kept: `renamed` says what a text becomes in which it stands.
-    async fn rename(&self, renamed: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>) -> Result<(), CallError>;
+    /// Gives a name another spelling wherever it is kept.
+    async fn rename(&self, renamed: Renamed) -> Result<(), CallError>;
 
     /// Removes media of the store, by their addresses; one that is not there is removed.
     async fn remove_media(&self, addresses: Vec<String>) -> Result<(), CallError>;

@@ -33,6 +33,9 @@ pub struct Forget {
     /// All that a person's account, such as qq:10001, said and was told in private
     #[arg(long)]
     person: Option<String>,
+    /// Also the values that plugins keep and in which the words stand
+    #[arg(long)]
+    plugins: bool,
     /// Only say what would go
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
@@ -60,7 +63,7 @@ impl Forget {
         ];
         let what = named.into_iter().flatten().next().map_or_else(|| time.transpose(), |what| Ok(Some(what)))?;
         let what = what.ok_or_else(|| Failure::Usage("say what is to be forgotten".to_owned()))?;
-        let wish = MemoryForget { what, dry_run: !self.yes };
+        let wish = MemoryForget { what, dry_run: !self.yes, plugins: self.plugins };
         serde_json::to_string(&wish).map_err(|error| Failure::Failed(error.to_string()))
     }
 }

@@ -17,7 +17,7 @@ use crate::memories::Lived;
 struct Characters(ModelIdentity);
 
 impl Characters {
-    fn new() -> Arc<dyn Embedder> {
+    fn shared() -> Arc<dyn Embedder> {
         Arc::new(Self(ModelIdentity {
             name: "characters".into(),
             kind: "static".into(),
@@ -61,7 +61,7 @@ fn holding(folder: &Path, text: &str) -> Vec<String> {
 }
 
 async fn lived_in() -> Lived {
-    let lived = Lived::with(TempDir::new().unwrap(), Some(Characters::new())).await;
+    let lived = Lived::with(TempDir::new().unwrap(), Some(Characters::shared())).await;
     lived.home.settings.set("core.memory.text_log", true).unwrap();
     lived.told("204800", "我的猫叫团子，它对鸡肉过敏").await;
     lived.told("204800", "My flat is in Lindenstrasse, above the bakery").await;
@@ -90,7 +90,7 @@ async fn settle(lived: &Lived) {
 }
 
 async fn forget(lived: &Lived, what: MemoryWhat) -> MemoryForgotten {
-    let forgotten = lived.memory.forget(MemoryForget { what, dry_run: false }).await.unwrap();
+    let forgotten = lived.memory.forget(MemoryForget { what, dry_run: false, plugins: false }).await.unwrap();
     lived.home.context.flush().await;
     forgotten
 }

@@ -37,6 +37,7 @@ impl Lived {
                 bindings: rooms.bindings.clone(),
                 embedder,
                 elsewhere: None,
+                plugin_values: None,
             };
             let memory = Memory::open(parts).unwrap();
             opened = Some(Arc::clone(&memory));

@@ -3,7 +3,7 @@
 use homeagent_types::{Audience, Viewer};
 
 /// The heading of what everybody may see.
-const EVERYBODY: &str = "everybody";
+pub(super) const EVERYBODY: &str = "everybody";
 
 /// What stands above the list in a file that the daemon makes.
 const HEAD: &str = "# What the agent keeps in mind\n\nEach line that begins with \"- \" is shown to the agent in every turn \
@@ -90,6 +90,44 @@ impl List {
 
     pub(super) fn shown<'a>(&'a self, viewer: &'a Viewer) -> impl Iterator<Item = &'a str> {
         self.places(viewer).map(|(_, text)| text)
+    }
+
+    /// The list's lines, each with the heading that names who sees it, as [`List::add`] takes it; and all else that is
+    /// written below headings.
+    pub(super) fn items(&self) -> (Vec<(String, &str)>, Vec<&str>) {
+        let mut who = None;
+        let (mut items, mut others) = (Vec::new(), Vec::new());
+        for line in &self.lines {
+            match line {
+                Line::Heading { who: Who::Everybody, .. } => who = Some(EVERYBODY.to_owned()),
+                Line::Heading { who: Who::Audience(audience), .. } => who = Some(audience.to_string()),
+                Line::Heading { who: Who::Nobody, .. } => who = None,
+                Line::Item { text, line } => match &who {
+                    Some(who) => items.push((who.clone(), text.as_str())),
+                    None => others.push(line.as_str()),
+                },
+                Line::Other(line) if line.trim().is_empty() => {}
+                Line::Other(line) => others.push(line),
+            }
+        }
+        (items, others)
+    }
+
+    /// Whether a line stands in the file, word for word.
+    pub(super) fn has(&self, wanted: &str) -> bool {
+        let stands = |line: &Line| match line {
+            Line::Heading { text, .. } | Line::Other(text) | Line::Item { line: text, .. } => text == wanted,
+        };
+        self.lines.iter().any(stands) || HEAD.lines().any(|line| line == wanted)
+    }
+
+    /// The audiences of which there are headings.
+    pub(super) fn audiences(&self) -> Vec<Audience> {
+        let named = |line: &Line| match line {
+            Line::Heading { who: Who::Audience(audience), .. } => Some(audience.clone()),
+            _ => None,
+        };
+        self.lines.iter().filter_map(named).collect()
     }
 
     /// Puts a line after the last one below an audience's heading, which is made where there is none.

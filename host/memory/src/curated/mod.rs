@@ -153,23 +153,7 @@ impl Curated {
     ///
     /// [`CuratedError::Length`], [`CuratedError::Full`], [`CuratedError::Known`], and what reading and writing say.
     pub fn add(&self, audience: &Audience, line: &str) -> Result<(), CuratedError> {
-        let line = one_line(line);
-        let length = line.chars().count();
-        if length == 0 || length > LONGEST_LINE {
-            return Err(CuratedError::Length(length));
-        }
-        self.change(|list| {
-            let viewer = Viewer::Only([audience.clone()].into());
-            if list.shown(&viewer).any(|known| same(known, &line)) {
-                return Err(CuratedError::Known);
-            }
-            let shown: usize = list.shown(&viewer).map(|known| known.chars().count() + 3).sum();
-            if shown + length + 3 > LONGEST {
-                return Err(CuratedError::Full);
-            }
-            list.add(&audience.to_string(), &line);
-            Ok(())
-        })
+        self.change(|list| add_for(list, &audience.to_string(), line))
     }
 
     /// Removes a line that a reader is shown; on the disk when this returns.
@@ -201,6 +185,37 @@ impl Curated {
         file::clear(&self.shared.path, &is_to_go)?;
         *self.shown() = Frozen::default();
         Ok(gone)
+    }
+
+    /// Adds the lines of another list that are not there, each below the heading under which it stands; an empty file becomes
+    /// the other one, word for word. Answers with the lines that were not added: those for which there is no room, and those
+    /// that are not the list's.
+    ///
+    /// # Errors
+    ///
+    /// What reading and writing say.
+    pub fn join(&self, other: &str) -> Result<Vec<String>, CuratedError> {
+        let theirs = List::parse(other);
+        let (items, others) = theirs.items();
+        let mut left = Vec::new();
+        self.change_text(|before| {
+            left.clear();
+            if before.is_empty() {
+                return Ok(Some(other.to_owned()));
+            }
+            let mut list = List::parse(before);
+            let mut is_changed = false;
+            for (who, item) in &items {
+                match add_for(&mut list, who, item) {
+                    Ok(()) => is_changed = true,
+                    Err(CuratedError::Known) => {}
+                    Err(why) => left.push(format!("{who}: {item} ({why})")),
+                }
+            }
+            left.extend(others.iter().filter(|line| !list.has(line)).map(|line| (*line).to_owned()));
+            Ok(is_changed.then(|| list.text()))
+        })?;
+        Ok(left)
     }
 
     /// Has the whole text of the file become what `change` says, where it says something.
@@ -240,6 +255,29 @@ impl Curated {
     fn shown(&self) -> MutexGuard<'_, Frozen> {
         self.shared.frozen.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Adds a line below a heading where it is not shown to its readers yet and all of them have room for it.
+fn add_for(list: &mut List, who: &str, line: &str) -> Result<(), CuratedError> {
+    let line = one_line(line);
+    let length = line.chars().count();
+    if length == 0 || length > LONGEST_LINE {
+        return Err(CuratedError::Length(length));
+    }
+    let everybody = who == list::EVERYBODY;
+    let readers = if everybody { list.audiences() } else { vec![Audience::parse(who)] };
+    let viewer = Viewer::Only(if everybody { Default::default() } else { readers.iter().cloned().collect() });
+    if list.shown(&viewer).any(|known| same(known, &line)) {
+        return Err(CuratedError::Known);
+    }
+    let shown = |viewer: &Viewer| list.shown(viewer).map(|known| known.chars().count() + 3).sum::<usize>();
+    let each = readers.into_iter().map(|reader| Viewer::Only([reader].into()));
+    let most = each.chain([viewer]).map(|viewer| shown(&viewer)).max().unwrap_or_default();
+    if most + length + 3 > LONGEST {
+        return Err(CuratedError::Full);
+    }
+    list.add(who, &line);
+    Ok(())
 }
 
 fn one_line(text: &str) -> String {

@@ -326,7 +326,7 @@ impl Writing<'_> {
     }
 
     /// Deletes an entity of which nothing is said any more and that is nobody's account.
-    fn delete_if_empty(&mut self, entity: i64, deleted: &mut Deleted) -> Result<(), Stop> {
+    pub(super) fn delete_if_empty(&mut self, entity: i64, deleted: &mut Deleted) -> Result<(), Stop> {
         let sql = "SELECT 1 WHERE EXISTS (SELECT 1 FROM relations WHERE subject = ?1)
                    OR EXISTS (SELECT 1 FROM relations WHERE object = ?1)
                    OR EXISTS (SELECT 1 FROM entity_accounts WHERE entity = ?1)";

@@ -12,6 +12,7 @@ mod entities;
 mod error;
 mod forget;
 mod heard;
+mod joining;
 mod merged;
 mod model;
 pub mod predicate;
@@ -53,6 +54,7 @@ pub use model::{
     Telling,
 };
 
+pub(crate) use joining::Joined;
 pub use recall::{Found, Question};
 pub(crate) use rows::{hex, unhex};
 pub use summary::Summary;

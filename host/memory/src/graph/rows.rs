@@ -9,11 +9,11 @@ use serde_json::{Map, Value, json};
 use super::Graph;
 use super::error::{GraphError, Stop};
 use super::merged::Merged;
-use super::tombstones::Tombstones;
+use super::tombstones::{Grave, Tombstones};
 use super::{seen, terms};
 
 /// What is exported, each table in the order of its key. Terms are made again from what they are of.
-const TABLES: &[(&str, &str)] = &[
+pub(super) const TABLES: &[(&str, &str)] = &[
     ("graph_meta", "WHERE key = 'salt' ORDER BY key"),
     ("graph_audiences", "ORDER BY id"),
     ("entities", "ORDER BY id"),
@@ -72,6 +72,12 @@ impl Graph {
                        AND NOT EXISTS (SELECT 1 FROM graph_changes)";
             Ok(connection.query_row(sql, [], |row| row.get(0))?)
         })
+    }
+
+    /// Says of places (`journal:<seq>`, `document:<id>`) whether what comes from them was forgotten here for good, up to now.
+    pub(crate) fn forgotten_places(&self) -> impl Fn(&str) -> bool + use<> {
+        let tombstones = self.shared.tombstones.read().unwrap_or_else(PoisonError::into_inner).clone();
+        move |origin| tombstones.forbid(Grave::Origin(origin), i64::MAX)
     }
 
     /// Puts rows into an empty graph: all of them, or none where one is wrong.

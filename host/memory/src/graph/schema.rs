@@ -169,4 +169,16 @@ WHERE valid_to IS NOT NULL AND retracted_at IS NULL;
 DROP INDEX names_folded;
 CREATE INDEX names_folded ON names (folded, kind, audience, entity);
 CREATE INDEX relations_retracted ON relations (subject, predicate, object_key, audience) WHERE retracted_at IS NOT NULL;
+", "
+-- Which rows here those of another memory became when they were imported: `home` stands for that memory, `at` is when the
+-- row began there (0: it is known by its number alone). `made`: the row is here because it was imported.
+CREATE TABLE graph_imports (
+    home TEXT NOT NULL,
+    what TEXT NOT NULL,
+    theirs INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    ours INTEGER NOT NULL,
+    made INTEGER NOT NULL,
+    PRIMARY KEY (home, what, theirs, at)
+) STRICT, WITHOUT ROWID;
 "];

@@ -63,6 +63,16 @@ impl Tombstones {
         !self.at.is_empty() && self.at.get(&self.hash(grave)).is_some_and(|deleted| at_ms <= *deleted)
     }
 
+    /// When what has this hash was deleted.
+    pub(super) fn at(&self, hash: &Hash) -> Option<i64> {
+        self.at.get(hash).copied()
+    }
+
+    /// Whether hashes made with this salt say something here.
+    pub(super) fn has_salt(&self, salt: &str) -> bool {
+        self.salt == salt
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.at.is_empty()
     }

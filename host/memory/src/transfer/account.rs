@@ -111,8 +111,8 @@ fn replaced(text: &str, spelt: &str, other: &str) -> Option<String> {
     for (at, found) in text.match_indices(spelt) {
         let end = at + found.len();
         // A person's name may end in what is no letter.
-        let is_whole = !goes_on(text[..at].chars().next_back())
-            && !(goes_on(found.chars().next_back()) && goes_on(text[end..].chars().next()));
+        let goes_on_after = goes_on(found.chars().next_back()) && goes_on(text[end..].chars().next());
+        let is_whole = !goes_on(text[..at].chars().next_back()) && !goes_on_after;
         if is_whole {
             written.push_str(&text[done..at]);
             written.push_str(other);

@@ -6,10 +6,11 @@ use homeagent_types::memory::MemoryImported;
 use homeagent_types::{Audience, CallError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
 
-use super::failed;
+use super::{failed, passages};
 use crate::documents::{Document, DocumentError, Kind};
-use crate::graph::{GraphError, hex, unhex};
+use crate::graph::{GraphError, Joined, hex, unhex};
 use crate::memory::Memory;
 
 /// The version of the format.
@@ -80,8 +81,8 @@ impl Memory {
         Ok(())
     }
 
-    /// Takes in what another memory exported. The graph is taken whole or not at all, and only where there is none yet; all
-    /// else is added, and what was there as another is named. Blocks.
+    /// Takes in what another memory exported, beside what is here. The graph is taken whole or not at all; what can't be
+    /// taken, or is here as another, is named. Taking the same in again changes nothing. Blocks.
     ///
     /// # Errors
     ///
@@ -93,20 +94,22 @@ impl Memory {
             Some(Record::Header { format, version }) if format == "homeagent-memory" && version == VERSION => {}
             _ => return Err(CallError::Invalid(format!("line 1 is no header of a memory of version {VERSION}"))),
         }
+        // What the file says of what was forgotten there is no reason to refuse what it has.
+        let is_forgotten = self.graph().forgotten_places();
         let mut imported = MemoryImported::default();
         let mut next = lines.next().map_err(CallError::Invalid)?;
         if matches!(next, Some(Record::Row { .. })) {
             next = self.import_graph(next, &mut lines, &mut imported)?;
         }
         while let Some(record) = next {
-            self.import_record(record, &mut imported)
+            self.import_record(record, &is_forgotten, &mut imported)
                 .map_err(|error| CallError::Invalid(format!("line {}: {error}", lines.number)))?;
             next = lines.next().map_err(CallError::Invalid)?;
         }
         Ok(imported)
     }
 
-    /// Takes the rows in; answers with the record after them.
+    /// Takes the rows in; answers with the record after them. An empty graph becomes the other one, number for number.
     fn import_graph(
         &self,
         first: Option<Record>,
@@ -114,14 +117,8 @@ impl Memory {
         imported: &mut MemoryImported,
     ) -> Result<Option<Record>, CallError> {
         let mut next = first;
-        if !self.graph().is_empty()? {
-            imported.conflicts.push("the graph is not empty and was left as it is".to_owned());
-            while let Some(Record::Row { .. }) = next {
-                next = lines.next().map_err(CallError::Invalid)?;
-            }
-            return Ok(next);
-        }
-        let rows = self.graph().import_rows(&mut || match next.take() {
+        let is_empty = self.graph().is_empty()?;
+        let rows = &mut || match next.take() {
             Some(Record::Row { table, row }) => {
                 next = lines.next()?;
                 Ok(Some((table, row)))
@@ -130,16 +127,34 @@ impl Memory {
                 next = other;
                 Ok(None)
             }
-        });
+        };
+        let joined = if is_empty {
+            self.graph().import_rows(rows).map(|rows| Joined { rows, left: Vec::new() })
+        } else {
+            self.graph().join_rows(rows, &|seq, at_ms| self.has_said(seq, at_ms))
+        };
         self.known().begin_anew().map_err(failed)?;
-        imported.rows = rows.map_err(|error| match error {
+        let joined = joined.map_err(|error| match error {
             GraphError::Invalid(why) => CallError::Invalid(why),
             other => other.into(),
         })?;
+        imported.rows = joined.rows;
+        imported.conflicts.extend(joined.left);
         Ok(next)
     }
 
-    fn import_record(&self, record: Record, imported: &mut MemoryImported) -> Result<(), CallError> {
+    /// Whether this home's journal has something at a place, and from that very moment.
+    fn has_said(&self, seq: &str, at_ms: i64) -> bool {
+        let found = passages(self.index(), &[seq.to_owned()]);
+        found.is_ok_and(|found| found.iter().any(|passage| passage.at_ms == at_ms))
+    }
+
+    fn import_record(
+        &self,
+        record: Record,
+        is_forgotten: &dyn Fn(&str) -> bool,
+        imported: &mut MemoryImported,
+    ) -> Result<(), CallError> {
         match record {
             Record::Header { .. } => Err(CallError::Invalid("a header stands in the first line alone".to_owned())),
             Record::Row { .. } => Err(CallError::Invalid("the rows of the graph stand together".to_owned())),
@@ -152,33 +167,63 @@ impl Memory {
                 self.index().bury(&hash).map_err(failed)
             }
             Record::Curated { text } => {
-                let before = self.curated().text().map_err(failed)?;
-                let empty = |before: &str| before.is_empty().then(|| text.clone());
-                self.curated().rewrite(empty).map_err(failed)?;
-                if !before.is_empty() && before != text {
-                    imported.conflicts.push("memory.md has other lines and was left as it is".to_owned());
-                }
+                let left = self.curated().join(&text).map_err(failed)?;
+                imported.conflicts.extend(left.iter().map(|line| format!("a line of memory.md: {line}")));
                 Ok(())
             }
-            Record::Document { document } => self.import_document(&document, imported),
+            Record::Document { document } => self.import_document(&document, is_forgotten, imported),
         }
     }
 
-    fn import_document(&self, document: &Document, imported: &mut MemoryImported) -> Result<(), CallError> {
+    fn import_document(
+        &self,
+        document: &Document,
+        is_forgotten: &dyn Fn(&str) -> bool,
+        imported: &mut MemoryImported,
+    ) -> Result<(), CallError> {
         let is_name = |char: char| char.is_ascii_alphanumeric() || char == '-' || char == '_';
         if document.id.is_empty() || !document.id.chars().all(is_name) {
             return Err(CallError::Invalid(format!("\"{}\" is no name of a document", document.id)));
         }
         let documents = self.context().documents();
         match documents.read(&document.id) {
-            Ok(there) if there == *document => return Ok(()),
-            Ok(_) => imported.conflicts.push(format!("the document {} was another and is replaced", document.id)),
-            Err(_) => {}
+            Ok(there) if said(&there) == said(document) => Ok(()),
+            _ if is_forgotten(&format!("document:{}", document.id)) => {
+                let why = format!("the document {}: it, or words of it, were forgotten here", document.id);
+                imported.conflicts.push(why);
+                Ok(())
+            }
+            Ok(_) => {
+                let other = Document { id: other_id(document)?, consumed: None, ..document.clone() };
+                if !is_forgotten(&format!("document:{}", other.id)) && documents.read(&other.id).is_err() {
+                    documents.replace(&other).map_err(failed)?;
+                    imported.documents += 1;
+                    imported.conflicts.push(format!(
+                        "the document {} is another here and stays; the file's is {} now",
+                        document.id, other.id
+                    ));
+                }
+                Ok(())
+            }
+            Err(_) => {
+                documents.replace(document).map_err(failed)?;
+                imported.documents += 1;
+                Ok(())
+            }
         }
-        documents.replace(document).map_err(failed)?;
-        imported.documents += 1;
-        Ok(())
     }
+}
+
+/// What a document says, without how often it was read and whose turn has it.
+fn said(document: &Document) -> Document {
+    Document { reads: 0, read_ms: 0, consumed: None, ..document.clone() }
+}
+
+/// The name of a document beside one of its name that says something else: the same for the same words.
+fn other_id(document: &Document) -> Result<String, CallError> {
+    let text = serde_json::to_string(&said(document)).map_err(failed)?;
+    let digest = Sha256::digest(text);
+    Ok(format!("{}-{}", document.id, hex(digest.get(..8).unwrap_or_default())))
 }
 
 struct Lines<'a> {

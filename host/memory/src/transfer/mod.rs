@@ -11,14 +11,16 @@ mod file;
 mod left;
 mod media;
 mod plan;
+mod plugins;
 mod words;
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use homeagent_journal::{Blank, Renamed, Seq};
+use homeagent_journal::{Blank, Seq};
 use homeagent_settings::{Database, DatabaseError};
 use homeagent_types::memory::{MemoryForget, MemoryForgotten, MemorySample};
+use homeagent_types::ports::Renamed;
 use homeagent_types::{CallError, Viewer, now};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -65,8 +67,11 @@ impl Memory {
         self.caught_up().await;
         self.context().flush().await;
         self.text_log().flush().await;
-        let plan = self.plan(&wish.what).await?;
+        let mut plan = self.plan(&wish.what).await?;
+        plan.plugins = wish.plugins;
         let mut forgotten = self.preview(&plan).await?;
+        forgotten.plugin_values = self.held_by_plugins(&plan).await?;
+        forgotten.plugins = plan.plugins;
         if wish.dry_run {
             return Ok(forgotten);
         }
@@ -126,6 +131,7 @@ impl Memory {
             elsewhere.remove_media(plan.media.clone()).await?;
         }
         self.text_log().rewrite(line_of(plan), false).await.map_err(failed)?;
+        self.forget_in_plugins(plan).await?;
         self.forget_passages(plan, &renamed).await?;
         let (memory, plan) = (self.parts(), plan.clone());
         tokio::task::spawn_blocking(move || memory.forget(&plan)).await.map_err(failed)?

@@ -49,6 +49,9 @@ pub(super) struct Plan {
     /// Media of the store that nothing else mentions.
     #[serde(default)]
     pub(super) media: Vec<String>,
+    /// What plugins keep goes too.
+    #[serde(default)]
+    pub(super) plugins: bool,
 }
 
 impl Plan {

@@ -29,7 +29,15 @@ pub(crate) fn refused(folder: &Path) -> String {
     let bindings = Bindings::open(&database).expect("they open");
     let journal = Journal::open(&database).expect("it opens");
     let (_, embedder) = watch::channel(None);
-    let opened = Memory::open(Parts { home: folder.to_owned(), journal, settings, bindings, embedder });
+    let opened = Memory::open(Parts {
+        home: folder.to_owned(),
+        journal,
+        settings,
+        bindings,
+        embedder,
+        elsewhere: None,
+        plugin_values: None,
+    });
     opened.err().expect("it can't be opened").to_string()
 }
 

@@ -91,6 +91,7 @@ async fn a_document_goes_with_its_file_and_where_its_text_stands() {
     let again = world.memory.forget(homeagent_types::memory::MemoryForget {
         what: MemoryWhat::Document("../homeagent".to_owned()),
         dry_run: false,
+        plugins: false,
     });
     assert!(again.await.is_err(), "no path leads out of the folder");
 }
@@ -114,7 +115,7 @@ async fn an_entity_goes_under_all_its_names_and_a_person_with_all_that_they_said
 async fn a_text_that_the_record_is_written_with_is_refused() {
     let world = World::new().await;
     for refused in ["user", "e", "  ", "Assistant"] {
-        let wish = homeagent_types::memory::MemoryForget { what: text(refused), dry_run: true };
+        let wish = homeagent_types::memory::MemoryForget { what: text(refused), dry_run: true, plugins: false };
         assert!(world.memory.forget(wish).await.is_err(), "{refused}");
     }
 }

@@ -2,6 +2,8 @@
 
 mod carrying;
 mod forgetting;
+mod joining;
 mod known;
+mod plugins;
 mod reindexing;
 mod world;

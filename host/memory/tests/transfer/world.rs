@@ -50,8 +50,15 @@ impl World {
         let journal = Journal::open(&database).expect("it opens");
         let (model, embedder) = watch::channel(model);
         let home = folder.to_owned();
-        let memory =
-            Memory::open(Parts { home, journal: journal.clone(), settings, bindings, embedder, elsewhere: None });
+        let memory = Memory::open(Parts {
+            home,
+            journal: journal.clone(),
+            settings,
+            bindings,
+            embedder,
+            elsewhere: None,
+            plugin_values: None,
+        });
         let memory = memory.expect("it opens");
         memory.caught_up().await;
         Self { folder: folder.to_owned(), journal, memory, kept: None, _model: model }
@@ -143,7 +150,7 @@ impl World {
     }
 
     pub(crate) async fn forget(&self, what: MemoryWhat, dry_run: bool) -> MemoryForgotten {
-        self.memory.forget(MemoryForget { what, dry_run }).await.expect("forgotten")
+        self.memory.forget(MemoryForget { what, dry_run, plugins: false }).await.expect("forgotten")
     }
 
     /// The files in which a text stands, in capitals or not.

@@ -163,6 +163,48 @@ impl KeyValues {
         })
     }
 
+    /// The values, whosever they are, of which `is_meant` says so by key and value: plugin and key of each, in their order.
+    /// Reads all that is kept.
+    ///
+    /// # Errors
+    ///
+    /// What the database answers.
+    pub fn holding(&self, is_meant: &dyn Fn(&str, &[u8]) -> bool) -> Result<Vec<(String, String)>, KeyError> {
+        self.read("looking through what plugins keep", |connection| {
+            let mut statement =
+                connection.prepare_cached("SELECT plugin, key, value FROM plugin_values ORDER BY plugin, key")?;
+            let mut rows = statement.query([])?;
+            let mut found = Vec::new();
+            while let Some(row) = rows.next()? {
+                let key = row.get_ref(1)?.as_str()?;
+                if is_meant(key, row.get_ref(2)?.as_blob()?) {
+                    found.push((row.get(0)?, key.to_owned()));
+                }
+            }
+            Ok(found)
+        })
+    }
+
+    /// Deletes the values of which `is_meant` says so, whosever they are; all of them or none. On the disk when this returns;
+    /// the bytes are in the file until it is rewritten.
+    ///
+    /// # Errors
+    ///
+    /// What the database answers.
+    pub fn forget_holding(&self, is_meant: &dyn Fn(&str, &[u8]) -> bool) -> Result<Vec<(String, String)>, KeyError> {
+        let found = self.holding(is_meant)?;
+        let doing = "forgetting what plugins keep";
+        self.writer.write(doing, |transaction| {
+            let gone =
+                found.iter().filter_map(|(plugin, key)| match remove_meant(transaction, plugin, key, is_meant) {
+                    Ok(is_gone) => is_gone.then(|| Ok((plugin.clone(), key.clone()))),
+                    Err(error) => Some(Err(error)),
+                });
+            gone.collect::<rusqlite::Result<_>>()
+                .map_err(|source| KeyError::Database(self.writer.database.error(doing, source)))
+        })
+    }
+
     fn read<T>(
         &self,
         doing: &'static str,
@@ -180,6 +222,23 @@ impl KeyValues {
 /// Deletes all of a plugin's keys.
 pub(super) fn forget(transaction: &Transaction<'_>, plugin: &str) -> rusqlite::Result<()> {
     transaction.execute("DELETE FROM plugin_values WHERE plugin = ?1 OR plugin GLOB ?1 || '@*'", [plugin]).map(drop)
+}
+
+/// Deletes a value unless it has become another that is not meant.
+fn remove_meant(
+    transaction: &Transaction<'_>,
+    plugin: &str,
+    key: &str,
+    is_meant: &dyn Fn(&str, &[u8]) -> bool,
+) -> rusqlite::Result<bool> {
+    let sql = "SELECT value FROM plugin_values WHERE plugin = ?1 AND key = ?2";
+    let value: Option<Vec<u8>> =
+        transaction.prepare_cached(sql)?.query_row([plugin, key], |row| row.get(0)).optional()?;
+    if !value.is_some_and(|value| is_meant(key, &value)) {
+        return Ok(false);
+    }
+    let sql = "DELETE FROM plugin_values WHERE plugin = ?1 AND key = ?2";
+    Ok(transaction.prepare_cached(sql)?.execute([plugin, key])? > 0)
 }
 
 fn check_key(key: &str) -> Result<(), KeyError> {

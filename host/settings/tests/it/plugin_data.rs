@@ -93,3 +93,19 @@ fn a_damaged_timer_costs_nobody_else_theirs() {
     assert_eq!(timers.all().expect("reads").len(), 1);
     assert!(database.take_remarks().iter().any(|remark| remark.contains("a timer in")), "it is said");
 }
+
+#[test]
+fn what_holds_words_is_forgotten_whosever_it_is_and_nothing_else() {
+    let home = Home::new();
+    let keys = PluginData::open(&home.database()).expect("opens").keys;
+    let set = |key: &str, value: &str| Change::Set(key.to_owned(), value.as_bytes().to_vec());
+    keys.apply("diary", &[set("may", "团子 is a cat"), set("june", "rain")], 1 << 20).expect("there is room");
+    keys.apply("pets@2", &[set("团子", ""), Change::Set("raw".to_owned(), vec![0xff, 0])], 1 << 20)
+        .expect("there is room");
+    let is_meant = |key: &str, value: &[u8]| key.contains("团子") || String::from_utf8_lossy(value).contains("团子");
+    let both = [("diary".to_owned(), "may".to_owned()), ("pets@2".to_owned(), "团子".to_owned())];
+    assert_eq!(keys.holding(&is_meant).expect("read"), both);
+    assert_eq!(keys.forget_holding(&is_meant).expect("forgotten"), both);
+    assert_eq!(keys.holding(&|_, _| true).expect("read").len(), 2);
+    assert_eq!(keys.forget_holding(&is_meant).expect("nothing is left"), []);
+}

@@ -18,6 +18,9 @@ use crate::table::{Table, cut};
 /// How much of what was said a list shows, in columns.
 const WORDS: usize = 100;
 
+/// How many keys of plugins are named.
+const KEPT: usize = 10;
+
 /// How a time is shown.
 const AT: &str = "%Y-%m-%d %H:%M";
 
@@ -75,8 +78,22 @@ pub(crate) fn forgotten(answer: &str) -> Result<String, Failure> {
     for sample in &forgotten.samples {
         table.row(&[&sample.kind, &sample.id, &cut(&sample.text, WORDS)]);
     }
-    if !forgotten.samples.is_empty() {
+    if forgotten.plugins {
+        for value in &forgotten.plugin_values {
+            table.row(&["plugin", &value.plugin, &cut(&value.key, WORDS)]);
+        }
+    }
+    if !(forgotten.samples.is_empty() && (forgotten.plugin_values.is_empty() || !forgotten.plugins)) {
         text.push_str(&table.or(""));
+    }
+    if !(forgotten.plugins || forgotten.plugin_values.is_empty()) {
+        let values = forgotten.plugin_values.iter().take(KEPT);
+        let values: Vec<String> =
+            values.map(|value| format!("{} ({})", plain_line(&value.key), plain_line(&value.plugin))).collect();
+        let more = forgotten.plugin_values.len().saturating_sub(KEPT);
+        let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+        let _ =
+            writeln!(text, "plugins keep it under: {}{more}; --plugins forgets these values too", values.join(", "));
     }
     if !forgotten.left.is_empty() {
         let files: Vec<String> = forgotten.left.iter().map(|file| plain_line(file)).collect();
@@ -100,7 +117,7 @@ pub(crate) fn imported(answer: &str) -> Result<String, Failure> {
     let MemoryImported { rows, documents, conflicts } = read(answer)?;
     let mut text = format!("taken in: {rows} rows of the graph, {documents} documents\n");
     for conflict in &conflicts {
-        let _ = writeln!(text, "not taken in: {}", plain_line(conflict));
+        let _ = writeln!(text, "not as in the file: {}", plain_line(conflict));
     }
     Ok(text)
 }

@@ -217,6 +217,17 @@ async fn what_is_remembered_is_found_shown_and_explained() {
     would be forgotten: 1 events of the journal, 1 passages
     WHAT   ID      TEXT
     event  said/7  my cat is␛[2J团子
+    plugins keep it under: may␛ (diary); --plugins forgets these values too
+    it stands in: backups/may.db
+    nothing was changed; --yes forgets it, which can't be taken back
+    --- exit code 0
+    ");
+    let too = ["memory", "forget", "--text", "团子", "--plugins"];
+    insta::assert_snapshot!(run(&house, &too).await.shown(&house), @r"
+    would be forgotten: 1 events of the journal, 1 passages
+    WHAT    ID      TEXT
+    event   said/7  my cat is␛[2J团子
+    plugin  diary   may␛
     it stands in: backups/may.db
     nothing was changed; --yes forgets it, which can't be taken back
     --- exit code 0
@@ -230,7 +241,7 @@ async fn what_is_remembered_is_found_shown_and_explained() {
     assert_eq!(run(&house, &["memory", "export", "/tmp/there.jsonl", "--replace"]).await.code, 0);
     insta::assert_snapshot!(run(&house, &["memory", "import", "/tmp/new.jsonl"]).await.shown(&house), @r"
     taken in: 30 rows of the graph, 2 documents
-    not taken in: memory.md is another␛ and was left as it is
+    not as in the file: memory.md is another␛ and was left as it is
     --- exit code 0
     ");
     let broken = run(&house, &["memory", "import", "/tmp/broken.jsonl"]).await;

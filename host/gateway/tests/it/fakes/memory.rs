@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use homeagent_types::CallError;
 use homeagent_types::memory::{
     MemoryEntity, MemoryExported, MemoryFile, MemoryForget, MemoryForgotten, MemoryGraph, MemoryHit, MemoryImported,
-    MemoryOfRun, MemoryPassage, MemoryPlace, MemoryQuery, MemoryRebuilding, MemoryRelation, MemorySample, MemoryScore,
-    MemoryShown, MemoryState, MemoryWhat,
+    MemoryOfRun, MemoryPassage, MemoryPlace, MemoryPluginValue, MemoryQuery, MemoryRebuilding, MemoryRelation,
+    MemorySample, MemoryScore, MemoryShown, MemoryState, MemoryWhat,
 };
 use homeagent_types::ports::MemoryAdmin;
 use serde_json::json;
@@ -60,6 +60,8 @@ impl MemoryAdmin for FakeMemory {
                     id: "said/7".to_owned(),
                     text: "my cat is\u{1b}[2J团子".to_owned(),
                 }],
+                plugin_values: vec![MemoryPluginValue { plugin: "diary".to_owned(), key: "may\u{1b}".to_owned() }],
+                plugins: wish.plugins,
                 left: vec!["backups/may.db".to_owned()],
                 ..MemoryForgotten::default()
             }),
