@@ -21,9 +21,6 @@ const CANDIDATES: usize = 50;
 /// The most terms of a question that are looked for.
 const MOST_TERMS: usize = 64;
 
-/// How many documents are ranked by their words, about.
-const RANKED: i64 = 10_000;
-
 /// What the vectors count, beside the words.
 const VECTOR_WEIGHT: f64 = 0.5;
 
@@ -69,11 +66,10 @@ impl Documents {
             return Ok(Vec::new());
         }
         let terms: BTreeSet<String> = query_terms(&asked(question)).into_iter().take(MOST_TERMS).collect();
-        let (terms, after) = self.telling(terms)?;
         let quoted: Vec<String> = terms.iter().map(|term| format!("\"{}\"", term.replace('"', "\"\""))).collect();
         let mut rows = match quoted.is_empty() {
             true => Vec::new(),
-            false => self.with_words(&quoted.join(" OR "), after, viewer)?,
+            false => self.with_words(&quoted.join(" OR "), viewer)?,
         };
         let nearness = match vector {
             Some(vector) => self.near(vector, viewer, &mut rows)?,
@@ -84,34 +80,14 @@ impl Documents {
         Ok(found)
     }
 
-    /// The terms by which documents are looked for, and the number after which those stand that are. All of both, where there
-    /// are few documents.
-    fn telling(&self, terms: BTreeSet<String>) -> Result<(Vec<String>, i64), DatabaseError> {
-        self.look("counting words of documents", |connection| {
-            let last: Option<i64> = connection.query_row("SELECT max(number) FROM documents", [], |row| row.get(0))?;
-            let last = last.unwrap_or(0);
-            if last <= RANKED {
-                return Ok((terms.into_iter().collect(), 0));
-            }
-            let mut count = connection.prepare_cached("SELECT doc FROM document_vocabulary WHERE term = ?1")?;
-            let counted = terms.into_iter().map(|term| {
-                let documents: Option<i64> = count.query_row([&term], |row| row.get(0)).optional()?;
-                Ok((documents.unwrap_or(0), term))
-            });
-            Ok(narrowed(counted.collect::<rusqlite::Result<_>>()?, last))
-        })
-    }
-
-    /// Those after a number that have any of these terms, with how well they match: SQLite's `bm25()`, of which less is
-    /// better.
-    fn with_words(&self, terms: &str, after: i64, viewer: &Viewer) -> Result<Vec<(Listed, f64)>, DatabaseError> {
+    /// Those that have any of these terms, with how well they match: SQLite's `bm25()`, of which less is better.
+    fn with_words(&self, terms: &str, viewer: &Viewer) -> Result<Vec<(Listed, f64)>, DatabaseError> {
         let (seen, audiences) = seen_by(viewer);
-        let asked = [Value::Text(terms.to_owned()), Value::Integer(after)];
-        let values: Vec<Value> = asked.into_iter().chain(audiences).collect();
+        let values: Vec<Value> = [Value::Text(terms.to_owned())].into_iter().chain(audiences).collect();
         let sql = format!(
             "SELECT {COLUMNS}, bm25(document_terms) AS rank FROM document_terms
              JOIN documents ON documents.number = document_terms.rowid
-             WHERE document_terms MATCH ? AND document_terms.rowid > ? AND there = 1 AND consumed_run IS NULL {seen}
+             WHERE document_terms MATCH ? AND there = 1 AND consumed_run IS NULL {seen}
              ORDER BY rank LIMIT {CANDIDATES}"
         );
         let rows: Vec<(Listed, f64)> = self.look("searching the documents", |connection| {
@@ -237,21 +213,6 @@ impl Documents {
     }
 }
 
-/// The rarest of terms, given with how many documents have each, that about [`RANKED`] documents have between them: what most
-/// documents have tells them apart the least. Where each is in more than that, the rarest among the latest documents, which
-/// are those after a number. `last` is the highest number.
-fn narrowed(mut counted: Vec<(i64, String)>, last: i64) -> (Vec<String>, i64) {
-    counted.sort();
-    let rarest = counted.iter().map(|(documents, _)| *documents).find(|documents| *documents > 0).unwrap_or(0);
-    let after = if rarest > RANKED { last - last.saturating_mul(RANKED) / rarest } else { 0 };
-    let mut ranked = 0;
-    let few = counted.into_iter().take_while(|(documents, _)| {
-        ranked += documents;
-        ranked <= RANKED.max(rarest)
-    });
-    (few.map(|(_, term)| term).collect(), after)
-}
-
 /// Ranks by words and nearness, each between 0 and 1, added; by words alone where there is no vector.
 fn ranked(rows: Vec<(Listed, f64)>, nearness: Option<&HashMap<i64, f64>>) -> Vec<Found> {
     let best = rows.iter().map(|(_, rank)| -rank).fold(0.0, f64::max);
@@ -287,21 +248,4 @@ fn line(document: &Document) -> String {
     let said: String = texts.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(SAID_OF_EACH).collect();
     let cut = if said.chars().count() == SAID_OF_EACH { "…" } else { "" };
     format!("- {} ({day}): {said}{cut}\n", document.id)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn of(counted: &[(i64, &str)]) -> (Vec<String>, i64) {
-        narrowed(counted.iter().map(|(documents, term)| (*documents, (*term).to_owned())).collect(), 100_000)
-    }
-
-    #[test]
-    fn among_many_documents_the_rarest_words_decide() {
-        assert_eq!(of(&[(70_000, "the"), (12, "piano"), (0, "xyz"), (9000, "cat")]).0, ["xyz", "piano", "cat"]);
-        assert_eq!(of(&[(6000, "tea"), (5000, "cup")]), (vec!["cup".to_owned()], 0));
-        assert_eq!(of(&[(50_000, "cat"), (80_000, "the")]), (vec!["cat".to_owned()], 80_000), "the latest of them");
-        assert_eq!(of(&[(0, "xyz")]), (vec!["xyz".to_owned()], 0));
-    }
 }

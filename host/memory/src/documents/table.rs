@@ -5,8 +5,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use super::document::{Consumed, Document, Kind};
 use crate::vectors;
 
-pub(crate) const MIGRATIONS: &[&str] = &[
-    "
+pub(crate) const MIGRATIONS: &[&str] = &["
 CREATE TABLE documents (
     number INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,             -- the file is documents/<id>.json
@@ -41,12 +40,7 @@ CREATE VIRTUAL TABLE document_terms USING fts5(
     terms, content='', contentless_delete=1, tokenize=\"unicode61 remove_diacritics 0 categories 'L* N* M* S* P* Co'\"
 );
 INSERT INTO document_terms (document_terms, rank) VALUES ('secure-delete', 1);
-",
-    "
--- In how many documents each term is.
-CREATE VIRTUAL TABLE document_vocabulary USING fts5vocab(document_terms, row);
-",
-];
+"];
 
 /// A document, as its row has it.
 #[derive(Clone, Debug, PartialEq)]
