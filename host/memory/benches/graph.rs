@@ -3,12 +3,14 @@
 //! `HOMEAGENT_GRAPH_RELATIONS` says how many relations, 20,000 by default; a fifth as many entities take part, some far more
 //! often than others. What is told is made from a seed, so each run tells the same.
 
-use std::time::{Duration, Instant};
+mod clock;
 
 use homeagent_memory::Audiences;
 use homeagent_memory::graph::{Claim, EntityKind, Graph, Node, Question, Source};
 use homeagent_settings::{Bindings, Database};
 use homeagent_types::{Audience, Principal, Role};
+
+use clock::{Begun, spread};
 
 /// Relations of a transaction, as a distiller takes them.
 const BATCH: usize = 1000;
@@ -39,14 +41,6 @@ impl Dice {
         let unit = (self.roll() >> 11) as f64 / (1_u64 << 53) as f64;
         ((unit * unit * unit) * bound as f64) as usize
     }
-}
-
-/// How long this thread was running, which other programs' work does not lengthen; the time of day where the system does not
-/// say.
-fn running(since: Instant) -> Duration {
-    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let nanoseconds = told.and_then(|told| told.split(' ').next().and_then(|first| first.parse().ok()));
-    nanoseconds.map_or_else(|| since.elapsed(), Duration::from_nanos)
 }
 
 /// The name and the kind of an entity.
@@ -101,11 +95,6 @@ fn question(dice: &mut Dice, entities: usize) -> String {
     }
 }
 
-fn percentile(sorted: &[Duration], share: f64) -> f64 {
-    let at = ((sorted.len() as f64 * share) as usize).min(sorted.len() - 1);
-    sorted[at].as_secs_f64() * 1000.0
-}
-
 fn open(home: &std::path::Path) -> (Graph, Audiences) {
     let database = Database::open(home.join("memory.db")).expect("a database");
     let bindings = Bindings::open(&database).expect("bindings");
@@ -115,8 +104,7 @@ fn open(home: &std::path::Path) -> (Graph, Audiences) {
 
 fn fill(graph: &Graph, relations: usize, entities: usize) {
     let mut dice = Dice(7);
-    let (mut taken, mut begun) = (0, Instant::now());
-    let mut ran = running(begun);
+    let (mut taken, mut begun) = (0, Begun::now());
     let tenth = (relations / 10).max(BATCH);
     while taken < relations {
         let batch: Vec<_> = (taken..(taken + BATCH).min(relations)).map(|at| told(&mut dice, entities, at)).collect();
@@ -124,14 +112,13 @@ fn fill(graph: &Graph, relations: usize, entities: usize) {
         assert!(committed.iter().all(|one| one.relations.iter().all(Result::is_ok)));
         taken += batch.len();
         if taken % tenth < BATCH {
-            let busy = (running(begun) - ran).as_secs_f64();
-            let whole = begun.elapsed().as_secs_f64();
+            let took = begun.took();
             println!(
                 "{taken:>9} told, {:>8.0} a second, {:>8.0} a second of work",
-                tenth as f64 / whole,
-                tenth as f64 / busy
+                tenth as f64 / took.clock.as_secs_f64(),
+                tenth as f64 / took.work.as_secs_f64()
             );
-            (begun, ran) = (Instant::now(), running(begun));
+            begun = Begun::now();
         }
     }
 }
@@ -144,12 +131,12 @@ fn main() {
     let (graph, audiences) = open(home.path());
     fill(&graph, relations, entities);
     drop(graph);
-    let begun = Instant::now();
+    let begun = Begun::now();
     let (graph, _) = open(home.path());
-    println!("opened in {:.1} ms", begun.elapsed().as_secs_f64() * 1000.0);
+    println!("opened in {:.1} ms", begun.took().clock.as_secs_f64() * 1000.0);
     let viewer = audiences.viewer(&Audience::parse(AUDIENCES[0]));
     let mut dice = Dice(11);
-    let (mut times, mut worked, mut found) = (Vec::new(), Vec::new(), 0);
+    let (mut times, mut found) = (Vec::new(), 0);
     for _ in 0..QUESTIONS {
         let text = question(&mut dice, entities);
         let asked = Question {
@@ -160,21 +147,15 @@ fn main() {
             limit: 10,
             unless_shown_in: None,
         };
-        let begun = Instant::now();
-        let ran = running(begun);
+        let begun = Begun::now();
         found += usize::from(!graph.recall(&asked).expect("recalled").is_empty());
-        times.push(begun.elapsed());
-        worked.push(running(begun).saturating_sub(ran));
+        times.push(begun.took());
     }
-    for (what, times) in [("recall", &mut times), ("of work", &mut worked)] {
-        times.sort();
-        let [p50, p95, p99] = [0.5, 0.95, 0.99].map(|share| percentile(times, share));
-        println!("{what:>8}: p50 {p50:.2} ms, p95 {p95:.2} ms, p99 {p99:.2} ms");
-    }
+    println!("recall: {}", spread(&times));
     println!("{found} of {QUESTIONS} questions found something");
-    let begun = Instant::now();
+    let begun = Begun::now();
     let summary = graph.index_summary(&viewer).expect("read");
-    let first = begun.elapsed().as_secs_f64() * 1000.0;
+    let first = begun.took().clock.as_secs_f64() * 1000.0;
     println!("index: {first:.1} ms, then kept; {} relations seen", summary.relations);
     let size = std::fs::metadata(home.path().join("memory.db")).map_or(0, |file| file.len());
     println!("file: {:.1} MB, {:.0} bytes a relation", size as f64 / 1e6, size as f64 / relations as f64);
