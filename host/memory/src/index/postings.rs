@@ -45,6 +45,8 @@ pub(crate) type Posting = Arc<Vec<Holds>>;
 /// The lists that were asked for lately.
 pub(crate) struct PostingLists {
     kept: Mutex<Kept>,
+    /// See [`COMMON`].
+    common: usize,
 }
 
 struct Kept {
@@ -70,7 +72,12 @@ impl Held {
 
 impl PostingLists {
     pub(super) fn new() -> Self {
-        Self { kept: Mutex::new(Kept { lists: LruCache::new(LISTS), entries: 0 }) }
+        Self::with_common(COMMON)
+    }
+
+    /// Where terms that more than so many passages hold are common.
+    pub(crate) fn with_common(common: usize) -> Self {
+        Self { kept: Mutex::new(Kept { lists: LruCache::new(LISTS), entries: 0 }), common }
     }
 
     /// The passages that hold `term`, as far as `columns` know them.
@@ -90,12 +97,12 @@ impl PostingLists {
         connection: &Connection,
     ) -> rusqlite::Result<Option<Posting>> {
         match self.lock().lists.get(term) {
-            Some(Held::List(list)) => return Ok((list.len() <= COMMON).then(|| Arc::clone(list))),
+            Some(Held::List(list)) => return Ok((list.len() <= self.common).then(|| Arc::clone(list))),
             Some(Held::Common) => return Ok(None),
             None => {}
         }
-        let (slots, rows) = read(term, columns, connection, Some(COMMON + 1))?;
-        if rows > COMMON {
+        let (slots, rows) = read(term, columns, connection, Some(self.common + 1))?;
+        if rows > self.common {
             self.lock().keep(term, Held::Common);
             return Ok(None);
         }

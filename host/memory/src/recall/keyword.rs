@@ -167,3 +167,52 @@ pub(super) fn best_first(scores: &mut Vec<(Slot, f32)>, limit: usize) {
     scores.truncate(limit);
     scores.sort_unstable_by(order);
 }
+
+#[cfg(test)]
+mod tests {
+    use homeagent_settings::Database;
+    use homeagent_types::{Audience, Viewer};
+
+    use super::*;
+    use crate::index::{Index, Passage, PassageKind};
+    use crate::vectors::Vectors;
+
+    fn said(at: i64, text: &str) -> Passage {
+        Passage {
+            kind: PassageKind::Said,
+            origin: at.to_string(),
+            part: 0,
+            conversation: "cli:me".into(),
+            session: "1".into(),
+            position: at,
+            speaker: String::new(),
+            audience: Audience::Person("cli:me".into()),
+            at_ms: at,
+            text: text.into(),
+        }
+    }
+
+    #[test]
+    fn a_common_term_counts_only_where_rarer_ones_find_too_few() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let database = Database::open(folder.path().join("memory.db")).expect("a database");
+        let index = Index::open(&database, &Vectors::open(&database).expect("vectors")).expect("an index");
+        let talk = (0..300).map(|at| said(at, if at < 120 { "cake" } else { "tea" }));
+        let talk: Vec<Passage> = talk.chain((300..305).map(|at| said(at, "plum"))).collect();
+        index.put(&talk).expect("put");
+        let lists = PostingLists::with_common(150);
+        let found = |terms: &[&str]| {
+            let terms: Vec<String> = terms.iter().map(|term| (*term).to_owned()).collect();
+            let found = index.read("ranking", |columns, _, connection| {
+                let filter = Filter::new(columns, &Viewer::Everything, &[], None);
+                by_words(&terms, &filter, &Weights::words(), 1000, (columns, &lists, connection))
+            });
+            found.expect("an answer").passages.len()
+        };
+        assert_eq!(found(&["cake", "tea"]), 120, "only those with the rarer term");
+        assert_eq!(found(&["plum", "tea"]), 185, "five are too few");
+        assert_eq!(found(&["tea"]), 180, "there is no other");
+        // Its list is in memory now, and the term as common as before.
+        assert_eq!(found(&["tea", "cake"]), 120);
+    }
+}

@@ -16,7 +16,7 @@ const SCANNED: usize = 200_000;
 
 /// So many times more than are asked for are compared exactly, and at least [`LEAST`].
 const SHORTLIST: usize = 4;
-const LEAST: usize = 16 * 1024;
+const LEAST: usize = 8 * 1024;
 
 /// The mean likeness is that of about so many.
 const SAMPLE: usize = 2048;
