@@ -3,13 +3,17 @@
 //! `HOMEAGENT_GRAPH_RELATIONS` says how many relations, 20,000 by default; a fifth as many entities take part, some far more
 //! often than others. What is told is made from a seed, so each run tells the same.
 
-use std::time::{Duration, Instant};
+mod clock;
+
+use std::time::Instant;
 
 use homeagent_memory::Audiences;
 use homeagent_memory::graph::{Claim, EntityKind, Graph, Node, Question, Source};
 use homeagent_memory::recall::EntitySource;
 use homeagent_settings::{Bindings, Database};
 use homeagent_types::{Audience, Principal, ProcessFigures, Role, Viewer};
+
+use clock::{Begun, Took, spread};
 
 /// Relations of a transaction, as a distiller takes them.
 const BATCH: usize = 1000;
@@ -40,14 +44,6 @@ impl Dice {
         let unit = (self.roll() >> 11) as f64 / (1_u64 << 53) as f64;
         ((unit * unit * unit) * bound as f64) as usize
     }
-}
-
-/// How long this thread was running, which other programs' work does not lengthen; the time of day where the system does not
-/// say.
-fn running(since: Instant) -> Duration {
-    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let nanoseconds = told.and_then(|told| told.split(' ').next().and_then(|first| first.parse().ok()));
-    nanoseconds.map_or_else(|| since.elapsed(), Duration::from_nanos)
 }
 
 /// The name and the kind of an entity.
@@ -102,11 +98,6 @@ fn question(dice: &mut Dice, entities: usize) -> String {
     }
 }
 
-fn percentile(sorted: &[Duration], share: f64) -> f64 {
-    let at = ((sorted.len() as f64 * share) as usize).min(sorted.len() - 1);
-    sorted[at].as_secs_f64() * 1000.0
-}
-
 fn open(home: &std::path::Path) -> (Graph, Audiences) {
     let database = Database::open(home.join("memory.db")).expect("a database");
     let bindings = Bindings::open(&database).expect("bindings");
@@ -116,8 +107,7 @@ fn open(home: &std::path::Path) -> (Graph, Audiences) {
 
 fn fill(graph: &Graph, relations: usize, entities: usize) {
     let mut dice = Dice(7);
-    let (mut taken, mut begun) = (0, Instant::now());
-    let mut ran = running(begun);
+    let (mut taken, mut begun) = (0, Begun::now());
     let tenth = (relations / 10).max(BATCH);
     while taken < relations {
         let batch: Vec<_> = (taken..(taken + BATCH).min(relations)).map(|at| told(&mut dice, entities, at)).collect();
@@ -125,34 +115,18 @@ fn fill(graph: &Graph, relations: usize, entities: usize) {
         assert!(committed.iter().all(|one| one.relations.iter().all(Result::is_ok)));
         taken += batch.len();
         if taken % tenth < BATCH {
-            let busy = (running(begun) - ran).as_secs_f64();
-            let whole = begun.elapsed().as_secs_f64();
-            println!(
-                "{taken:>9} told, {:>8.0} a second, {:>8.0} a second of work",
-                tenth as f64 / whole,
-                tenth as f64 / busy
-            );
-            (begun, ran) = (Instant::now(), running(begun));
+            let Took { clock, work } = begun.took();
+            let [whole, busy] = [clock, work].map(|took| tenth as f64 / took.as_secs_f64());
+            println!("{taken:>9} told, {whole:>8.0} a second, {busy:>8.0} a second of work");
+            begun = Begun::now();
         }
     }
 }
 
-/// Says how long something took, of which there are many: by the clock, and while this thread was running.
-fn report(what: &str, taken: Vec<(Duration, Duration)>) {
-    let (mut times, mut worked): (Vec<Duration>, Vec<Duration>) = taken.into_iter().unzip();
-    for (how, times) in [("by the clock", &mut times), ("of work", &mut worked)] {
-        times.sort();
-        let [p50, p95, p99] = [0.5, 0.95, 0.99].map(|share| percentile(times, share));
-        println!("{what:>9} {how:>12}: p50 {p50:.2} ms, p95 {p95:.2} ms, p99 {p99:.2} ms");
-    }
-}
-
-fn timed<T>(taken: &mut Vec<(Duration, Duration)>, work: impl FnOnce() -> T) -> T {
-    let begun = Instant::now();
-    let ran = running(begun);
+fn timed<T>(taken: &mut Vec<Took>, work: impl FnOnce() -> T) -> T {
+    let begun = Begun::now();
     let answer = work();
-    let worked = running(begun).saturating_sub(ran);
-    taken.push((begun.elapsed(), worked));
+    taken.push(begun.took());
     answer
 }
 
@@ -169,8 +143,8 @@ fn recall(graph: &Graph, viewer: &Viewer, entities: usize) {
             named.into_iter().map(|(entity, _)| graph.passages_of(entity).len()).sum::<usize>()
         });
     }
-    report("relations", relations);
-    report("passages", passages);
+    println!("relations: {}", spread(&relations));
+    println!("passages: {}", spread(&passages));
     println!("{found} of {QUESTIONS} questions found something");
 }
 

@@ -3,31 +3,39 @@
 //! its default tokenizer, and the nearest vectors alone. The model's own time is not in it.
 //!
 //! Before the measurements a line each says how the time of one question is spread, how big the file is, how long
-//! opening takes and how much memory the process has.
+//! opening takes and how much memory the process has. With `RECALL_FOLDER` the homes are kept there, and those that are there
+//! already are not filled again.
 
+#[path = "../clock/mod.rs"]
+mod clock;
 mod generator;
 
 use std::hint::black_box;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use criterion::Criterion;
+use homeagent_language::embed::int8::{dot, quantise_direction};
 use homeagent_language::embed::{EmbedError, Embedder, ModelIdentity, Purpose};
 use homeagent_memory::index::Index;
 use homeagent_memory::recall::{Ask, Recall};
 use homeagent_memory::vectors::{Kind, Vectors};
 use homeagent_settings::Database;
-use homeagent_types::Viewer;
+use homeagent_types::{ProcessFigures, Viewer};
 use jiff::tz::TimeZone;
 use rusqlite::Connection;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
+use clock::{Begun, spread};
 use generator::{DIMENSIONS, passage, question, vector};
 
 /// So many questions are asked for the spread.
 const QUESTIONS: u64 = 300;
+
+/// So many questions' nearest vectors are compared with those that are nearest indeed.
+const COMPARED: u64 = 40;
 
 /// So many passages are put at a time.
 const BATCH: u64 = 5_000;
@@ -65,30 +73,63 @@ struct Home {
     plain: Connection,
     count: u64,
     _embedder: watch::Sender<Option<Arc<dyn Embedder>>>,
-    _folder: tempfile::TempDir,
+    _folder: Folder,
+}
+
+/// Where a home is.
+enum Folder {
+    Kept(PathBuf),
+    Passing(tempfile::TempDir),
+}
+
+impl Folder {
+    fn of(count: u64) -> Self {
+        let Some(kept) = std::env::var_os("RECALL_FOLDER") else {
+            return Self::Passing(tempfile::tempdir().expect("a folder"));
+        };
+        let folder = PathBuf::from(kept).join(count.to_string());
+        std::fs::create_dir_all(&folder).expect("a folder");
+        Self::Kept(folder)
+    }
+
+    fn path(&self) -> &Path {
+        match self {
+            Self::Kept(folder) => folder,
+            Self::Passing(folder) => folder.path(),
+        }
+    }
 }
 
 impl Home {
     fn filled(count: u64) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = Folder::of(count);
         let path = folder.path().join("memory.db");
         let plain = Connection::open(folder.path().join("plain.db")).expect("a database");
-        plain.execute_batch("PRAGMA journal_mode=WAL; CREATE VIRTUAL TABLE t USING fts5(text)").expect("a table");
-        let begun = Instant::now();
-        fill(&path, &plain, count);
-        let filling = begun.elapsed();
-        let begun = Instant::now();
+        // Written last: a home that has it is whole.
+        let whole = folder.path().join("whole");
+        if !whole.exists() {
+            plain.execute_batch("PRAGMA journal_mode=WAL; CREATE VIRTUAL TABLE t USING fts5(text)").expect("a table");
+            let begun = Begun::now();
+            fill(&path, &plain, count);
+            println!("{count} passages filled in {:.1?}", begun.took().clock);
+            std::fs::write(whole, "").expect("written");
+        }
+        let begun = Begun::now();
         let database = Database::open(&path).expect("a database");
         let vectors = Vectors::open(&database).expect("vectors");
         let index = Index::open(&database, &vectors).expect("an index");
-        let opened = begun.elapsed();
+        let opened = begun.took();
         let words_alone = resident();
         vectors.load(Kind::Passage, &identity()).expect("vectors");
-        let loaded = begun.elapsed();
+        let loaded = begun.took();
         let size = std::fs::metadata(&path).map_or(0, |file| file.len()) / 1_000_000;
         println!(
-            "{count} passages: filled in {filling:.1?}; words ready after {opened:.0?}, vectors after {loaded:.0?}; file {size} MB; \
+            "{count} passages: words ready after {:.2?}, of work {:.2?}; vectors after {:.2?}, of work {:.2?}; file {size} MB; \
              resident {words_alone} MB with words, {} MB with vectors",
+            opened.clock,
+            opened.work,
+            loaded.clock,
+            loaded.work,
             resident()
         );
         let (sender, embedder) = watch::channel(Some(Arc::new(Given(identity())) as Arc<dyn Embedder>));
@@ -121,6 +162,30 @@ impl Home {
         rows.count()
     }
 
+    /// Of the ten nearest vectors to each of some questions, the share that is found.
+    fn found_of_nearest(&self) -> f32 {
+        let queries: Vec<_> = (0..COMPARED).map(|number| question(number, self.count).1).collect();
+        let quantised: Vec<_> = queries.iter().map(|query| quantise_direction(query)).collect();
+        let mut exact = vec![Vec::<(f32, i64)>::new(); queries.len()];
+        for number in 0..self.count {
+            let own = quantise_direction(&vector(number, 0));
+            for (best, query) in exact.iter_mut().zip(&quantised) {
+                let likeness = dot(&own.values, &query.values) as f32 * own.scale;
+                if best.len() < 10 || best.last().is_some_and(|(worst, _)| likeness > *worst) {
+                    best.push((likeness, number as i64 + 1));
+                    best.sort_by(|a, b| b.0.total_cmp(&a.0));
+                    best.truncate(10);
+                }
+            }
+        }
+        let shares = exact.iter().zip(&queries).map(|(exact, query)| {
+            let nearest = self.vectors.nearest(Kind::Passage, query, &identity(), 10, &|_| true);
+            let found: Vec<i64> = nearest.expect("an answer").best.into_iter().take(10).map(|(id, _)| id).collect();
+            exact.iter().filter(|(_, id)| found.contains(id)).count() as f32 / 10.0
+        });
+        shares.sum::<f32>() / queries.len() as f32
+    }
+
     fn nearest(&self, number: u64) -> usize {
         let (_, vector) = question(number, self.count);
         let nearest = self.vectors.nearest(Kind::Passage, &vector, &identity(), 10, &|_| true);
@@ -128,7 +193,7 @@ impl Home {
     }
 }
 
-fn fill(path: &std::path::Path, plain: &Connection, count: u64) {
+fn fill(path: &Path, plain: &Connection, count: u64) {
     let database = Database::open(path).expect("a database");
     let vectors = Vectors::open(&database).expect("vectors");
     let index = Index::open(&database, &vectors).expect("an index");
@@ -149,21 +214,18 @@ fn fill(path: &std::path::Path, plain: &Connection, count: u64) {
 
 /// The memory of this process, in MB.
 fn resident() -> u64 {
-    let pages = std::fs::read_to_string("/proc/self/statm").ok();
-    let pages = pages.and_then(|text| text.split_whitespace().nth(1)?.parse::<u64>().ok());
-    pages.unwrap_or_default() * 4096 / 1_000_000
+    ProcessFigures::read().resident_bytes.unwrap_or_default() / 1_000_000
 }
 
-fn spread(name: &str, mut ask: impl FnMut(u64) -> usize) {
-    let mut times: Vec<Duration> = Vec::new();
-    for number in 0..QUESTIONS {
-        let begun = Instant::now();
-        black_box(ask(number));
-        times.push(begun.elapsed());
-    }
-    times.sort_unstable();
-    let at = |share: f64| times.get((times.len() as f64 * share) as usize).copied().unwrap_or_default();
-    println!("  {name}: p50 {:.1?}, p95 {:.1?}, p99 {:.1?}", at(0.5), at(0.95), at(0.99));
+fn ask_often(name: &str, mut ask: impl FnMut(u64) -> usize) {
+    let times: Vec<_> = (0..QUESTIONS)
+        .map(|number| {
+            let begun = Begun::now();
+            black_box(ask(number));
+            begun.took()
+        })
+        .collect();
+    println!("  {name}: {}", spread(&times));
 }
 
 fn main() {
@@ -172,9 +234,11 @@ fn main() {
     let mut criterion = Criterion::default().configure_from_args().sample_size(20);
     for count in counts.split(',').filter_map(|count| count.trim().parse().ok()) {
         let home = Home::filled(count);
-        spread("recall", |number| home.recall(&runtime, number));
-        spread("FTS5's own", |number| home.full_text(number));
-        spread("vectors alone", |number| home.nearest(number));
+        ask_often("recall, lists not yet read", |number| home.recall(&runtime, number));
+        ask_often("recall again", |number| home.recall(&runtime, number));
+        ask_often("FTS5's own", |number| home.full_text(number));
+        ask_often("vectors alone", |number| home.nearest(number));
+        println!("  of the ten nearest vectors found: {:.1}%", 100.0 * home.found_of_nearest());
         let mut group = criterion.benchmark_group(format!("{count} passages"));
         let mut number = 0;
         let mut next = move || {

@@ -1,18 +1,19 @@
 //! What ranking asks of each passage, in memory: a few dozen bytes a passage, whatever its text.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use homeagent_language::text::time::TimeRange;
-use homeagent_types::{Audience, Viewer};
 use rusqlite::{Connection, Row};
+use rustc_hash::FxHashMap;
 
-use super::PassageKind;
+use super::Filter;
+use super::ids::Ids;
 use super::names::Names;
 
 /// Where a passage stands in the columns. It stays the same while the program runs.
 pub(crate) type Slot = u32;
 
-/// One passage's row in the columns.
+/// One passage's row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
     pub(crate) id: i64,
@@ -44,21 +45,45 @@ impl Entry {
     }
 }
 
-/// The passages, in the order of their ids. One that was removed keeps its slot, and its kind is 0.
+/// What filtering and ranking by words ask of a passage. It is small, so that what is asked of a hundred thousand passages
+/// is read from memory quickly. The kind of one that was removed is 0.
+pub(crate) struct Head {
+    pub(crate) conversation: u32,
+    pub(crate) session: u32,
+    pub(crate) audience: u32,
+    pub(crate) length: u16,
+    pub(crate) kind: u8,
+}
+
+/// What is asked only of what was found.
+struct Rest {
+    position: i64,
+    at_ms: i64,
+    speaker: u32,
+}
+
+/// So many passages have their earliest and latest time kept.
+const STRETCH: usize = 1024;
+
+/// The passages, in the order of their ids. One that was removed keeps its slot.
 #[derive(Default)]
 pub(crate) struct Columns {
-    entries: Vec<Entry>,
+    ids: Ids,
+    heads: Vec<Head>,
+    rest: Vec<Rest>,
+    /// The earliest and the latest time of each [`STRETCH`] passages.
+    times: Vec<(i64, i64)>,
     /// Each conversation's passages in the order of their positions.
-    conversations: HashMap<u32, Vec<Slot>>,
+    conversations: FxHashMap<u32, Vec<Slot>>,
     /// The passage's place in its conversation.
     places: Vec<u32>,
     speakers: BTreeSet<u32>,
     /// How many passages each audience has of each kind.
-    counts: HashMap<(u32, u8), usize>,
+    pub(super) counts: FxHashMap<(u32, u8), usize>,
     /// The number of all terms.
     terms: u64,
     /// The number of terms of each session.
-    sessions: HashMap<u32, u64>,
+    sessions: FxHashMap<u32, u64>,
     pub(super) names: Names,
 }
 
@@ -76,13 +101,14 @@ impl Columns {
 
     /// Adds a passage whose id is higher than all there are.
     pub(super) fn push(&mut self, entry: Entry) {
-        let slot = self.entries.len() as Slot;
-        let order = self.conversations.entry(entry.conversation).or_default();
-        let entries = &self.entries;
-        let position = |slot: &Slot| entries.get(*slot as usize).map_or(i64::MAX, |entry| entry.position);
+        let Entry { id, kind, conversation, session, speaker, audience, position, at_ms, length } = entry;
+        let slot = self.ids.push(id);
+        let order = self.conversations.entry(conversation).or_default();
+        let rest = &self.rest;
+        let position_of = |slot: &Slot| rest.get(*slot as usize).map_or(i64::MAX, |rest| rest.position);
         // Nearly always the last.
         let place = match order.last() {
-            Some(last) if position(last) > entry.position => order.partition_point(|at| position(at) <= entry.position),
+            Some(last) if position_of(last) > position => order.partition_point(|at| position_of(at) <= position),
             _ => order.len(),
         };
         order.insert(place, slot);
@@ -92,19 +118,23 @@ impl Columns {
                 *at = place as u32;
             }
         }
-        *self.sessions.entry(entry.session).or_default() += u64::from(entry.length);
-        self.speakers.insert(entry.speaker);
-        self.terms += u64::from(entry.length);
-        *self.counts.entry((entry.audience, entry.kind)).or_default() += 1;
-        self.entries.push(entry);
+        *self.sessions.entry(session).or_default() += u64::from(length);
+        self.speakers.insert(speaker);
+        self.terms += u64::from(length);
+        *self.counts.entry((audience, kind)).or_default() += 1;
+        self.heads.push(Head { conversation, session, audience, length, kind });
+        self.rest.push(Rest { position, at_ms, speaker });
+        match self.times.get_mut(slot as usize / STRETCH) {
+            Some((first, last)) => (*first, *last) = (at_ms.min(*first), at_ms.max(*last)),
+            None => self.times.push((at_ms, at_ms)),
+        }
     }
 
     /// Takes a passage out; its neighbours become each other's.
     pub(super) fn remove(&mut self, id: i64) {
         let Some(slot) = self.slot(id) else { return };
-        let Some(entry) = self.entries.get_mut(slot as usize) else { return };
+        let Some(entry) = self.heads.get_mut(slot as usize) else { return };
         let removed = std::mem::replace(&mut entry.kind, 0);
-        let entry = *entry;
         self.terms = self.terms.saturating_sub(u64::from(entry.length));
         if let Some(count) = self.counts.get_mut(&(entry.audience, removed)) {
             *count = count.saturating_sub(1);
@@ -127,26 +157,34 @@ impl Columns {
 
     /// How many slots there are.
     pub(crate) fn len(&self) -> usize {
-        self.entries.len()
+        self.heads.len()
     }
 
     /// The slot of a passage that is there.
     pub(crate) fn slot(&self, id: i64) -> Option<Slot> {
-        // Without gaps in the ids it is found at once.
-        let first = self.entries.first()?.id;
-        let guess = usize::try_from(id.checked_sub(first)?).ok()?;
-        let at = match self.entries.get(guess) {
-            Some(entry) if entry.id == id => guess,
-            _ => {
-                let within = self.entries.get(..guess.min(self.entries.len()))?;
-                within.binary_search_by_key(&id, |entry| entry.id).ok()?
-            }
-        };
-        self.entries.get(at).filter(|entry| entry.kind != 0).map(|_| at as Slot)
+        self.ids.slot(id).filter(|slot| self.entry(*slot).is_some())
     }
 
-    pub(crate) fn entry(&self, slot: Slot) -> Option<&Entry> {
-        self.entries.get(slot as usize).filter(|entry| entry.kind != 0)
+    /// The slot that a passage has or had, which is known without looking at the passage.
+    pub(super) fn slot_once(&self, id: i64) -> Option<Slot> {
+        self.ids.slot(id)
+    }
+
+    pub(crate) fn id(&self, slot: Slot) -> Option<i64> {
+        self.ids.id(slot)
+    }
+
+    pub(crate) fn entry(&self, slot: Slot) -> Option<&Head> {
+        self.heads.get(slot as usize).filter(|entry| entry.kind != 0)
+    }
+
+    /// When a passage was said, in milliseconds since 1970 UTC.
+    pub(crate) fn at_ms(&self, slot: Slot) -> Option<i64> {
+        self.rest.get(slot as usize).map(|rest| rest.at_ms)
+    }
+
+    pub(crate) fn speaker(&self, slot: Slot) -> Option<u32> {
+        self.rest.get(slot as usize).map(|rest| rest.speaker)
     }
 
     /// The passage `distance` places after this one in its conversation, or before it.
@@ -158,16 +196,24 @@ impl Columns {
 
     /// The last passages, at most `limit`, that were said within one of some times.
     pub(crate) fn said_within(&self, times: &[TimeRange], filter: &Filter, limit: usize) -> Vec<Slot> {
-        let within = |entry: &Entry| times.iter().any(|time| (time.from_ms..time.to_ms).contains(&entry.at_ms));
-        let newest = self.entries.iter().enumerate().rev();
-        let seen = newest.filter(|(_, entry)| entry.kind != 0 && within(entry) && filter.allows(entry));
-        seen.map(|(slot, _)| slot as Slot).take(limit).collect()
+        let within = |rest: &Rest| times.iter().any(|time| (time.from_ms..time.to_ms).contains(&rest.at_ms));
+        let stretches = self.times.iter().zip(self.heads.chunks(STRETCH).zip(self.rest.chunks(STRETCH))).enumerate();
+        let overlap = stretches
+            .rev()
+            .filter(|(_, ((first, last), _))| times.iter().any(|time| time.from_ms <= *last && *first < time.to_ms));
+        let seen = overlap.flat_map(|(number, (_, (heads, rest)))| {
+            let newest = heads.iter().zip(rest).enumerate().rev();
+            let seen = newest.filter(|(_, (head, rest))| head.kind != 0 && within(rest) && filter.allows(head));
+            seen.map(move |(at, _)| (number * STRETCH + at) as Slot)
+        });
+        seen.take(limit).collect()
     }
 
     /// The id of the passage right before this one, in the same session and for the same readers.
     pub(crate) fn before(&self, slot: Slot) -> Option<i64> {
-        let (entry, before) = (self.entry(slot)?, self.entry(self.neighbour(slot, -1)?)?);
-        (entry.session == before.session && entry.audience == before.audience).then_some(before.id)
+        let before = self.neighbour(slot, -1)?;
+        let (entry, other) = (self.entry(slot)?, self.entry(before)?);
+        (entry.session == other.session && entry.audience == other.audience).then(|| self.id(before)).flatten()
     }
 
     /// How many terms a session has.
@@ -177,8 +223,7 @@ impl Columns {
 
     /// How many sessions there are, and their mean length in terms.
     pub(crate) fn sessions(&self) -> (usize, f32) {
-        let all: u64 = self.sessions.values().sum();
-        (self.sessions.len(), all as f32 / self.sessions.len().max(1) as f32)
+        (self.sessions.len(), self.terms as f32 / self.sessions.len().max(1) as f32)
     }
 
     /// The mean number of a passage's terms.
@@ -200,68 +245,4 @@ impl Columns {
     pub(crate) fn speakers(&self) -> impl Iterator<Item = (u32, &str)> {
         self.speakers.iter().map(|id| (*id, self.names.name(*id))).filter(|(_, name)| !name.is_empty())
     }
-}
-
-/// Which passages a question may be answered with. What it lets through is all that ranking ever looks at.
-pub(crate) struct Filter {
-    /// By the number of the audience; nothing where all may be seen.
-    audiences: Option<Vec<bool>>,
-    kinds: [bool; 8],
-    conversation: Option<u32>,
-}
-
-impl Filter {
-    /// What `viewer` may see of `kinds` (all where there are none), in one conversation where one is named.
-    pub(crate) fn new(columns: &Columns, viewer: &Viewer, kinds: &[PassageKind], conversation: Option<&str>) -> Self {
-        let audiences = match viewer {
-            Viewer::Everything => None,
-            Viewer::Only(audiences) => {
-                let visible = audiences.iter().filter(|audience| viewer.may_see(audience));
-                Some(bitmap(visible.filter_map(|audience: &Audience| columns.name_id(&audience.to_string()))))
-            }
-        };
-        let all = if kinds.is_empty() { &PassageKind::ALL } else { kinds };
-        let mut kinds = [false; 8];
-        for kind in all {
-            if let Some(allowed) = kinds.get_mut(usize::from(kind.code())) {
-                *allowed = true;
-            }
-        }
-        // A conversation of which there is nothing has a number that no passage has.
-        let conversation = conversation.map(|name| columns.name_id(name).unwrap_or(u32::MAX));
-        Self { audiences, kinds, conversation }
-    }
-
-    /// How many passages it lets through; with a conversation, how many that has.
-    pub(crate) fn count(&self, columns: &Columns) -> usize {
-        if let Some(conversation) = self.conversation {
-            return columns.conversation(conversation).len();
-        }
-        let counted = columns.counts.iter().filter(|((audience, kind), _)| self.shows(*audience, *kind));
-        counted.map(|(_, count)| count).sum()
-    }
-
-    pub(crate) fn allows(&self, entry: &Entry) -> bool {
-        let here = self.conversation.is_none_or(|conversation| conversation == entry.conversation);
-        here && self.shows(entry.audience, entry.kind)
-    }
-
-    fn shows(&self, audience: u32, kind: u8) -> bool {
-        let seen = self.audiences.as_ref().is_none_or(|seen| seen.get(audience as usize) == Some(&true));
-        seen && self.kinds.get(usize::from(kind)) == Some(&true)
-    }
-}
-
-fn bitmap(ids: impl Iterator<Item = u32>) -> Vec<bool> {
-    let mut bitmap = Vec::new();
-    for id in ids {
-        let id = id as usize;
-        if bitmap.len() <= id {
-            bitmap.resize(id + 1, false);
-        }
-        if let Some(bit) = bitmap.get_mut(id) {
-            *bit = true;
-        }
-    }
-    bitmap
 }

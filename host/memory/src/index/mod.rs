@@ -3,6 +3,8 @@
 
 mod columns;
 mod fed;
+mod filter;
+mod ids;
 mod names;
 mod passage;
 mod pieces;
@@ -13,7 +15,8 @@ mod store;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use columns::{Columns, Entry, Filter, Slot};
+pub(crate) use columns::{Columns, Head, Slot};
+pub(crate) use filter::Filter;
 pub use passage::{Passage, PassageKind};
-pub(crate) use postings::PostingLists;
+pub(crate) use postings::{Holds, PostingLists};
 pub use store::Index;

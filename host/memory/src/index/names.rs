@@ -1,14 +1,13 @@
 //! Names that many passages share, each kept once under a number.
 
-use std::collections::HashMap;
-
 use rusqlite::{Connection, Transaction};
+use rustc_hash::FxHashMap;
 
 /// The names by their numbers, as in the table `passage_names`.
 #[derive(Default)]
 pub(super) struct Names {
-    by_name: HashMap<String, u32>,
-    by_id: HashMap<u32, String>,
+    by_name: FxHashMap<String, u32>,
+    by_id: FxHashMap<u32, String>,
 }
 
 impl Names {

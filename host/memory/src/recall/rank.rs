@@ -5,12 +5,13 @@ use std::collections::{HashMap, HashSet};
 use homeagent_language::text::fold;
 use homeagent_language::text::time::TimeRange;
 use homeagent_settings::DatabaseError;
+use rustc_hash::FxHashMap;
 
 use super::cues::{self, Cues};
 use super::keyword::{ByWords, best_first, by_words};
 use super::meaning::by_meaning;
 use super::{Ask, Hit, Parts, QuestionVector, Recall, Weights};
-use crate::index::{Columns, Entry, Filter, Slot};
+use crate::index::{Columns, Filter, Head, Slot};
 
 /// So many passages each of words and meaning are looked at further.
 const CANDIDATES: usize = 1000;
@@ -47,7 +48,7 @@ impl Recall {
             };
             let weights = if meaning.is_empty() { by_words_alone } else { with_meaning };
             let words = by_words(&cues.terms, &filter, weights, CANDIDATES, (columns, postings, connection))?;
-            let mut ranking = Ranking { columns, filter: &filter, weights, found: HashMap::new() };
+            let mut ranking = Ranking { columns, filter: &filter, weights, found: room() };
             ranking.add_own(&words, &meaning);
             ranking.add_around(&words);
             ranking.add_entities(entities);
@@ -94,12 +95,17 @@ impl Recall {
     }
 }
 
+/// For the passages of words and meaning, and what stands around them.
+fn room() -> FxHashMap<Slot, Parts> {
+    FxHashMap::with_capacity_and_hasher(4 * CANDIDATES, rustc_hash::FxBuildHasher)
+}
+
 /// The passages found so far.
 struct Ranking<'a> {
     columns: &'a Columns,
     filter: &'a Filter,
     weights: &'a Weights,
-    found: HashMap<Slot, Parts>,
+    found: FxHashMap<Slot, Parts>,
 }
 
 impl Ranking<'_> {
@@ -138,15 +144,15 @@ impl Ranking<'_> {
     }
 
     /// The mean of each session's best passages, the best session's being 1, and its best passage.
-    fn best_of_sessions(&self, own: &[(Slot, f32)]) -> HashMap<u32, (f32, Slot)> {
-        let mut sessions: HashMap<u32, Vec<(Slot, f32)>> = HashMap::new();
+    fn best_of_sessions(&self, own: &[(Slot, f32)]) -> FxHashMap<u32, (f32, Slot)> {
+        let mut sessions: FxHashMap<u32, Vec<(Slot, f32)>> = FxHashMap::default();
         for (slot, score) in own {
             if let Some(entry) = self.columns.entry(*slot) {
                 sessions.entry(entry.session).or_default().push((*slot, *score));
             }
         }
         let of = self.weights.session_best_of.max(1);
-        let mut best: HashMap<u32, (f32, Slot)> = HashMap::new();
+        let mut best: FxHashMap<u32, (f32, Slot)> = FxHashMap::default();
         for (session, mut scores) in sessions {
             best_first(&mut scores, of);
             let mean = scores.iter().map(|(_, score)| score).sum::<f32>() / of as f32;
@@ -160,7 +166,7 @@ impl Ranking<'_> {
     }
 
     /// Takes in the other passages of the best sessions.
-    fn add_members(&mut self, words: &ByWords, best: &HashMap<u32, (f32, Slot)>) {
+    fn add_members(&mut self, words: &ByWords, best: &FxHashMap<u32, (f32, Slot)>) {
         let mut sessions: Vec<(Slot, f32)> = best
             .iter()
             .map(|(session, (score, slot))| {
@@ -206,9 +212,9 @@ impl Ranking<'_> {
             self.found.entry(slot).or_default();
         }
         for (slot, parts) in &mut self.found {
-            let Some(entry) = self.columns.entry(*slot) else { continue };
-            let said = |range: &TimeRange| (range.from_ms..range.to_ms).contains(&entry.at_ms);
-            let told = |range: &TimeRange| (range.to_ms..range.to_ms.saturating_add(TOLD)).contains(&entry.at_ms);
+            let Some(at_ms) = self.columns.at_ms(*slot) else { continue };
+            let said = |range: &TimeRange| (range.from_ms..range.to_ms).contains(&at_ms);
+            let told = |range: &TimeRange| (range.to_ms..range.to_ms.saturating_add(TOLD)).contains(&at_ms);
             if cues.times.iter().any(said) {
                 parts.time = self.weights.time;
             } else if cues.times.iter().any(told) {
@@ -219,7 +225,7 @@ impl Ranking<'_> {
 
     fn add_speakers(&mut self, cues: &Cues) {
         for (slot, parts) in &mut self.found {
-            if self.columns.entry(*slot).is_some_and(|entry| cues.speakers.contains(&entry.speaker)) {
+            if self.columns.speaker(*slot).is_some_and(|speaker| cues.speakers.contains(&speaker)) {
                 parts.speaker = self.weights.speaker;
             }
         }
@@ -233,7 +239,7 @@ impl Ranking<'_> {
     }
 
     fn same_session(&self, a: Slot, b: Slot) -> bool {
-        let session = |slot| self.columns.entry(slot).map(|entry: &Entry| entry.session);
+        let session = |slot| self.columns.entry(slot).map(|entry: &Head| entry.session);
         session(a) == session(b)
     }
 
@@ -241,8 +247,7 @@ impl Ranking<'_> {
         let mut sums: Vec<(Slot, f32)> = self.found.iter().map(|(slot, parts)| (*slot, parts.sum())).collect();
         sums.retain(|(_, sum)| *sum > 0.0);
         best_first(&mut sums, limit);
-        let whole =
-            sums.into_iter().filter_map(|(slot, _)| Some((self.columns.entry(slot)?.id, *self.found.get(&slot)?)));
+        let whole = sums.into_iter().filter_map(|(slot, _)| Some((self.columns.id(slot)?, *self.found.get(&slot)?)));
         whole.collect()
     }
 }

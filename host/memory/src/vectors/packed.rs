@@ -1,9 +1,10 @@
 //! The vectors of one kind and model, packed for scanning.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::BinaryHeap;
 
 use homeagent_language::embed::int8::{Quantised, dot};
+use rustc_hash::FxHashMap;
 
 use super::signs::signs;
 
@@ -15,7 +16,10 @@ const SCANNED: usize = 200_000;
 
 /// So many times more than are asked for are compared exactly, and at least [`LEAST`].
 const SHORTLIST: usize = 4;
-const LEAST: usize = 4096;
+const LEAST: usize = 8 * 1024;
+
+/// The mean likeness is that of about so many.
+const SAMPLE: usize = 2048;
 
 #[derive(Default)]
 struct Segment {
@@ -29,7 +33,7 @@ struct Segment {
 pub(super) struct Packed {
     dimensions: usize,
     segments: Vec<Segment>,
-    places: HashMap<i64, u32>,
+    places: FxHashMap<i64, u32>,
     /// What the signs are taken around. Sentence models' vectors all point much the same way: around zero most signs
     /// would tell nothing.
     centre: Vec<i8>,
@@ -58,7 +62,7 @@ impl Ord for Likeness {
 
 impl Packed {
     pub(super) fn new(dimensions: usize) -> Self {
-        Self { dimensions, segments: Vec::new(), places: HashMap::new(), centre: vec![0; dimensions] }
+        Self { dimensions, segments: Vec::new(), places: FxHashMap::default(), centre: vec![0; dimensions] }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -82,17 +86,32 @@ impl Packed {
         if vector.values.len() != self.dimensions || id == REMOVED {
             return;
         }
+        let signs = signs(&vector.values, &self.centre);
+        let values = vector.values.iter().copied();
+        if let Some(segment) = self.append(id, vector.scale, values) {
+            segment.signs.extend(signs);
+        }
+    }
+
+    /// The same while all are being read: [`Self::centre`] gives them their signs.
+    pub(super) fn put_unsigned(&mut self, id: i64, scale: f32, values: &[u8]) {
+        if values.len() == self.dimensions && id != REMOVED {
+            self.append(id, scale, values.iter().map(|value| value.cast_signed()));
+        }
+    }
+
+    fn append(&mut self, id: i64, scale: f32, values: impl Iterator<Item = i8>) -> Option<&mut Segment> {
         self.remove(id);
         if self.segments.last().is_none_or(|last| last.ids.len() == SEGMENT) {
             self.segments.push(Segment::default());
         }
         let at = (self.segments.len() - 1) * SEGMENT;
-        let Some(last) = self.segments.last_mut() else { return };
+        let last = self.segments.last_mut()?;
         self.places.insert(id, (at + last.ids.len()) as u32);
         last.ids.push(id);
-        last.scales.push(vector.scale);
-        last.data.extend_from_slice(&vector.values);
-        last.signs.extend(signs(&vector.values, &self.centre));
+        last.scales.push(scale);
+        last.data.extend(values);
+        Some(last)
     }
 
     pub(super) fn remove(&mut self, id: i64) {
@@ -130,7 +149,11 @@ impl Packed {
         if query.values.len() != self.dimensions || k == 0 {
             return (Vec::new(), 0.0);
         }
-        let best = if self.len() > SCANNED { self.shortlisted(query, k, allow) } else { self.scanned(query, k, allow) };
+        let best = if self.len() > SCANNED {
+            self.shortlisted(query, k, (k * SHORTLIST).max(LEAST), allow)
+        } else {
+            self.scanned(query, k, allow)
+        };
         let best = best.into_iter().filter_map(|Likeness(likeness, place)| Some((self.id(place)?, likeness)));
         (best.collect(), self.mean(query, allow))
     }
@@ -151,22 +174,10 @@ impl Packed {
         best.sorted()
     }
 
-    /// Compares the signs of all, and exactly only those that differ in few.
-    fn shortlisted(&self, query: &Quantised, k: usize, allow: &dyn Fn(i64) -> bool) -> Vec<Likeness> {
-        let wanted = signs(&query.values, &self.centre);
-        let words = wanted.len();
-        let mut likely = Best::new((k * SHORTLIST).max(LEAST));
-        for (number, segment) in self.segments.iter().enumerate() {
-            for (at, (vector, id)) in segment.signs.chunks_exact(words).zip(&segment.ids).enumerate() {
-                let differing: u32 = vector.iter().zip(&wanted).map(|(a, b)| (a ^ b).count_ones()).sum();
-                let likeness = -(differing as f32);
-                if likely.takes(likeness) && *id != REMOVED && allow(*id) {
-                    likely.push(likeness, number * SEGMENT + at);
-                }
-            }
-        }
+    /// Compares the signs of all, and exactly only the `shortlist` of them that differ in fewest.
+    fn shortlisted(&self, query: &Quantised, k: usize, shortlist: usize, allow: &dyn Fn(i64) -> bool) -> Vec<Likeness> {
         let mut best = Best::new(k);
-        for Likeness(_, place) in likely.sorted() {
+        for place in self.likely(query, shortlist, allow) {
             if let Some(likeness) = self.likeness(place, query)
                 && best.takes(likeness)
             {
@@ -176,11 +187,41 @@ impl Packed {
         best.sorted()
     }
 
-    /// The mean likeness of some four thousand vectors, spread evenly, of those that may be seen.
+    /// The places of those whose signs differ in fewest, ascending.
+    fn likely(&self, query: &Quantised, shortlist: usize, allow: &dyn Fn(i64) -> bool) -> Vec<usize> {
+        let wanted = signs(&query.values, &self.centre);
+        let mut nearest: BinaryHeap<(u32, usize)> = BinaryHeap::with_capacity(shortlist + 1);
+        let mut differing = Vec::with_capacity(SEGMENT);
+        // From here on a vector is too far.
+        let mut bound = u32::MAX;
+        for (number, segment) in self.segments.iter().enumerate() {
+            // First all numbers, which a processor does many of at once, and then the few that are low.
+            differing.clear();
+            let vectors = segment.signs.chunks_exact(wanted.len());
+            differing.extend(vectors.map(|vector| {
+                vector.iter().zip(&wanted).map(|(signs, wanted)| (signs ^ wanted).count_ones()).sum::<u32>()
+            }));
+            for (at, (differing, id)) in differing.iter().zip(&segment.ids).enumerate() {
+                if *differing < bound && *id != REMOVED && allow(*id) {
+                    nearest.push((*differing, number * SEGMENT + at));
+                    if nearest.len() > shortlist {
+                        nearest.pop();
+                        bound = nearest.peek().map_or(u32::MAX, |(differing, _)| *differing);
+                    }
+                }
+            }
+        }
+        // In the order in which they lie in memory.
+        let mut places: Vec<usize> = nearest.into_iter().map(|(_, place)| place).collect();
+        places.sort_unstable();
+        places
+    }
+
+    /// The mean likeness of some thousand vectors, spread evenly, of those that may be seen.
     fn mean(&self, query: &Quantised, allow: &dyn Fn(i64) -> bool) -> f32 {
         let all = self.segments.iter().map(|segment| segment.ids.len()).sum::<usize>();
         let (mut sum, mut count) = (0.0, 0.0);
-        for place in (0..all).step_by((all / LEAST).max(1)) {
+        for place in (0..all).step_by((all / SAMPLE).max(1)) {
             if let Some(id) = self.id(place)
                 && allow(id)
                 && let Some(likeness) = self.likeness(place, query)
@@ -263,5 +304,51 @@ mod tests {
             prop_assert!(found.iter().all(|(id, _)| allow(*id) && !removed.contains(id)));
             prop_assert_eq!(found.into_iter().map(|(_, likeness)| likeness).collect::<Vec<_>>(), all);
         }
+    }
+
+    /// Vectors as sentence models make them: all around one direction, those of a topic nearer to each other.
+    fn topical(count: u64) -> impl Iterator<Item = Vec<f32>> {
+        // A linear congruential generator, with the numbers of Knuth's MMIX.
+        fn part(state: &mut u64) -> f32 {
+            *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (*state >> 40) as f32 / (1u64 << 24) as f32 - 0.5
+        }
+        (0..count).map(|number| {
+            let (mut common, mut topic, mut own) = (1, number % 61 + 2, number + 1000);
+            (0..192).map(|_| 1.5 * part(&mut common) + part(&mut topic) + part(&mut own)).collect()
+        })
+    }
+
+    #[test]
+    fn the_shortlist_holds_nearly_all_of_the_nearest_and_nothing_else_than_what_may_be_seen() {
+        let mut packed = Packed::new(192);
+        for (id, vector) in (0..).zip(topical(6000)) {
+            let vector = quantise_direction(&vector);
+            let values: Vec<u8> = vector.values.iter().map(|value| value.cast_unsigned()).collect();
+            packed.put_unsigned(id, vector.scale, &values);
+        }
+        packed.centre();
+        // One that comes later has its signs at once.
+        let late = quantise_direction(&topical(6001).last().expect("a vector"));
+        packed.put(6000, &late);
+        (0..6000).step_by(7).for_each(|id| packed.remove(id));
+        let allow = |id: i64| id % 3 != 1;
+        let (mut found, mut wanted) = (0, 0);
+        for query in topical(6040).skip(6000) {
+            let query = quantise_direction(&query);
+            let places =
+                |likeness: Vec<Likeness>| likeness.into_iter().map(|Likeness(_, place)| place).collect::<Vec<_>>();
+            let exact = places(packed.scanned(&query, 10, &allow));
+            let listed = places(packed.shortlisted(&query, 10, 300, &allow));
+            assert!(
+                listed.iter().all(|place| packed.id(*place).is_some_and(|id| allow(id) && (id == 6000 || id % 7 != 0)))
+            );
+            assert_eq!(listed.len(), 10);
+            wanted += exact.len();
+            found += exact.iter().filter(|place| listed.contains(place)).count();
+        }
+        assert!(found * 100 >= wanted * 95, "{found} of {wanted}");
+        let own = packed.shortlisted(&late, 1, 300, &|_| true);
+        assert_eq!(packed.id(own.first().expect("the nearest").1), Some(6000));
     }
 }

@@ -284,8 +284,7 @@ fn read(connection: &Connection, kind: Kind, identity: &str, dimensions: usize) 
         connection.prepare("SELECT id, scale, data FROM vectors NOT INDEXED WHERE kind = ?1 AND model = ?2")?;
     let mut rows = statement.query(params![kind.code(), model])?;
     while let Some(row) = rows.next()? {
-        let values = row.get_ref(2)?.as_blob()?.iter().map(|x| x.cast_signed()).collect();
-        packed.put(row.get(0)?, &Quantised { scale: row.get::<_, f64>(1)? as f32, values });
+        packed.put_unsigned(row.get(0)?, row.get::<_, f64>(1)? as f32, row.get_ref(2)?.as_blob()?);
     }
     packed.centre();
     Ok(packed)

@@ -206,7 +206,7 @@ async fn refusals(world: &World, told: &mut Told) {
 }
 
 async fn forget(world: &World, text: &str) -> Result<(), String> {
-    let wish = MemoryForget { what: MemoryWhat::Text(text.to_owned()), dry_run: false };
+    let wish = MemoryForget { what: MemoryWhat::Text(text.to_owned()), dry_run: false, plugins: false };
     world.memory.forget(wish).await.map(drop).map_err(|error| error.to_string())
 }
 

@@ -105,7 +105,7 @@ fn forget(world: &World, runtime: &Handle, key: &str, _: u64) {
     runtime.block_on(world.say(&format!("my password is {secret}, tell nobody")));
     world.note("Password", &format!("it is {secret}"));
     acknowledge("forgetting", &secret);
-    let wish = MemoryForget { what: MemoryWhat::Text(secret.clone()), dry_run: false };
+    let wish = MemoryForget { what: MemoryWhat::Text(secret.clone()), dry_run: false, plugins: false };
     match runtime.block_on(world.memory.forget(wish)) {
         Ok(_) => acknowledge("forgotten", &secret),
         // Where others keep the file busy for too long it is gone on with at the next start.
@@ -237,7 +237,7 @@ async fn settle(world: &World) {
         - (SELECT count(*) FROM vectors WHERE kind = 1)";
     let settled = async {
         // Asking for something else waits until what is being forgotten is.
-        let wish = || MemoryForget { what: MemoryWhat::Text("no such text".to_owned()), dry_run: true };
+        let wish = || MemoryForget { what: MemoryWhat::Text("no such text".to_owned()), dry_run: true, plugins: false };
         while database
             .read("looking", |connection| connection.query_row(open, [], |row| row.get::<_, i64>(0)))
             .expect("read")
