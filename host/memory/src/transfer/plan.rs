@@ -198,7 +198,9 @@ impl Memory {
                 return;
             }
             plan.whole.push(event.seq);
-            inputs.extend(event.payload["input_id"].as_str().map(str::to_owned));
+            // A message may name its input, and the beginning of a turn names all of them.
+            let of_turn = event.payload["inputs"].as_array().into_iter().flatten();
+            inputs.extend(of_turn.chain([&event.payload["input_id"]]).filter_map(Value::as_str).map(str::to_owned));
             if let Some(entry) = Entry::of_event(event) {
                 let lines = visible(&entry.message);
                 echoes.extend(lines.lines().chain([lines.as_str()]).map(|line| line.trim().to_owned()));

@@ -4,7 +4,7 @@ use homeagent_memory::curated::Curated;
 use homeagent_types::Viewer;
 use homeagent_types::memory::MemoryWhat;
 
-use crate::world::{World, now};
+use crate::world::{World, now, runtime};
 
 fn text(text: &str) -> MemoryWhat {
     MemoryWhat::Text(text.to_owned())
@@ -121,26 +121,44 @@ async fn a_text_that_the_record_is_written_with_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_death_cut_is_done_at_the_next_start() {
-    let mut world = lived_in().await;
-    world.memory.close().await;
-    let kept = world.kept.take();
-    let folder = world.folder.clone();
-    drop(world);
-    // As the daemon leaves it when it dies right after it has noted the plan.
-    let plan = serde_json::json!({
-        "texts": ["Brzezinski"], "spelt": ["Brzezinski", "BRZEZINSKI"], "touched": [1, 2, 4], "whole": [], "entries": [],
-        "documents": [], "notes": null, "entities": [], "account": null,
-    });
-    let database = homeagent_settings::Database::open(folder.join("memory.db")).expect("it opens");
-    let note = |transaction: &rusqlite::Transaction<'_>| {
-        transaction.execute("INSERT INTO forgettings (plan) VALUES (?1)", [plan.to_string()])
-    };
-    database.write("noting a plan", note).expect("noted");
-    drop(database);
-    let mut world = World::open(&folder).await;
-    world.kept = kept;
-    world.memory.close().await;
-    assert_eq!(world.holding("brzezinski"), Vec::<String>::new());
+async fn a_document_of_talk_goes_with_the_whole_turns_that_are_in_it() {
+    let world = World::new().await;
+    let run = world.turn("the parrot is called Zygmunt and bites", "Zygmunt is noted").await;
+    world.turn("the kettle is broken", "then buy another").await;
+    let id = world.archive(&run).await;
+    let done = world.forget(MemoryWhat::Document(id), false).await;
+    assert_eq!((done.documents, done.left), (1, Vec::new()));
+    assert_eq!(world.holding("zygmunt"), Vec::<String>::new());
+    let world = world.rebuilt().await;
+    assert_eq!(world.holding("zygmunt"), Vec::<String>::new());
     assert!(!world.holding("kettle").is_empty());
+}
+
+#[test]
+fn what_a_death_cut_at_any_step_is_done_at_the_next_start() {
+    let (mut cuts, mut at) = (0, 1);
+    loop {
+        // What is at work on a thread ends with the runtime, as it ends with a process.
+        let (is_done, is_noted, kept) = runtime().block_on(async {
+            let mut world = lived_in().await;
+            let is_done = world.forget_until(text("Brzezinski"), at).await;
+            world.memory.close().await;
+            (is_done, world.plans() > 0, world.kept.take())
+        });
+        let kept = kept.expect("it was made for this");
+        runtime().block_on(async {
+            let world = World::open(kept.path()).await;
+            world.memory.close().await;
+            if is_noted || is_done {
+                assert_eq!(world.holding("brzezinski"), Vec::<String>::new(), "cut at {at}");
+                assert!(!world.holding("kettle").is_empty());
+            }
+        });
+        cuts += usize::from(is_noted && !is_done);
+        if is_done {
+            break;
+        }
+        at += 1;
+    }
+    assert!(cuts >= 5, "it was cut in the middle {cuts} times");
 }

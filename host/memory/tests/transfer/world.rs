@@ -1,10 +1,13 @@
 //! A home in which things were said, written down and learnt.
 
+use std::future::Future as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::task::Poll;
 
-use homeagent_journal::{EventKind, Journal, JournalError, NewEvent, Seq};
+use homeagent_journal::{EventKind, Journal, JournalError, NewEvent, RunStatus, Seq};
 use homeagent_language::embed::Embedder;
+use homeagent_memory::context::{Entry, tool_message};
 use homeagent_memory::curated::Curated;
 use homeagent_memory::documents::{Document, DocumentError};
 use homeagent_memory::graph::{Claim, Committed, EntityKind, GraphError, Node, Source};
@@ -12,7 +15,7 @@ use homeagent_memory::{Memory, Parts};
 use homeagent_settings::{Bindings, Database, Secrets, Settings};
 use homeagent_types::memory::{MemoryForget, MemoryForgotten, MemoryWhat};
 use homeagent_types::model::Message;
-use homeagent_types::{Audience, Principal, Role};
+use homeagent_types::{Audience, Principal, Role, ToolCall};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::watch;
@@ -64,10 +67,82 @@ impl World {
         Self { folder: folder.to_owned(), journal, memory, kept: None, _model: model }
     }
 
+    /// A whole turn as the agent records it: the input, the prompt, a tool that is asked, the answer, and what was sent.
+    /// Returns its run.
+    pub(crate) async fn turn(&self, said: &str, answer: &str) -> String {
+        let input = format!("in-{}", *self.journal.tip().borrow());
+        let payload = json!({ "id": input, "text": said });
+        let key = Some(("cli", input.as_str()));
+        let accepted = self.journal.accept_input(ME, &input, key, payload, &format!("person:{ME}")).await;
+        accepted.expect("accepted");
+        let run = self.journal.start_run(ME, ME, std::slice::from_ref(&input)).await.expect("started").run;
+        let call =
+            ToolCall { id: "c1".to_owned(), name: "look_up".to_owned(), arguments: json!({ "q": said }).to_string() };
+        let says = |text: &str, reasoning: &str, tool_calls: Vec<ToolCall>| Message::Assistant {
+            text: text.to_owned(),
+            reasoning: reasoning.to_owned(),
+            tool_calls,
+            opaque: Vec::new(),
+        };
+        let result = tool_message(&call, format!("found: {said}"), false);
+        let events = [
+            (EventKind::UserMessageAdded, json!({ "n": 1, "message": Message::user(said), "kind": "message" })),
+            (EventKind::SystemPromptSnapshotted, json!({ "prompt": format!("Earlier: {said}") })),
+            (EventKind::AssistantMessageAdded, json!({ "n": 2, "message": says("", said, vec![call.clone()]) })),
+            (EventKind::ToolStarted, json!({ "call": "c1", "tool": "look_up", "args": said, "effect": "read" })),
+            (EventKind::ToolResultRecorded, json!({ "n": 3, "message": result })),
+            (EventKind::AssistantMessageAdded, json!({ "n": 4, "message": says(answer, "", Vec::new()) })),
+            (EventKind::OutputQueued, json!({ "output_id": format!("out-{input}"), "text": answer })),
+            (EventKind::OutputSent, json!({ "output_id": format!("out-{input}") })),
+        ];
+        for (kind, payload) in events {
+            self.append_in(Some(&run), kind, payload).await.expect("appended");
+        }
+        let done = self.journal.finish_run(&run, Vec::new(), RunStatus::Completed, Some("stop"), None, json!({})).await;
+        done.expect("finished");
+        self.memory.caught_up().await;
+        run
+    }
+
+    /// A turn is taken into a document; its id.
+    pub(crate) async fn archive(&self, run: &str) -> String {
+        let events = self.journal.run_events(run).await.expect("read");
+        let exchange: Vec<Entry> = events.iter().filter_map(Entry::of_event).collect();
+        let document = Document::of_exchanges(vec![exchange], now()).remove(0);
+        self.memory.context().documents().put(&document, None).expect("written");
+        document.id
+    }
+
+    /// Begins to forget, and leaves off where it waits for the so-manieth time; true: it was done before that.
+    pub(crate) async fn forget_until(&self, what: MemoryWhat, waits: usize) -> bool {
+        let wish = MemoryForget { what, dry_run: false, plugins: false };
+        let mut forgetting = Box::pin(self.memory.forget(wish));
+        let mut waited = 0;
+        std::future::poll_fn(move |context| match forgetting.as_mut().poll(context) {
+            Poll::Ready(done) => Poll::Ready(done.is_ok()),
+            Poll::Pending => {
+                waited += 1;
+                if waited == waits { Poll::Ready(false) } else { Poll::Pending }
+            }
+        })
+        .await
+    }
+
+    /// How many forgettings are not done.
+    pub(crate) fn plans(&self) -> i64 {
+        let database = Database::open(self.folder.join("memory.db")).expect("it opens");
+        let sql = "SELECT count(*) FROM forgettings";
+        database.read("counting", |connection| connection.query_row(sql, [], |row| row.get(0))).expect("counted")
+    }
+
     async fn try_append(&self, kind: EventKind, payload: Value) -> Result<Seq, JournalError> {
+        self.append_in(None, kind, payload).await
+    }
+
+    async fn append_in(&self, run: Option<&str>, kind: EventKind, payload: Value) -> Result<Seq, JournalError> {
         let event = NewEvent {
             session: self.journal.current_session(ME).await.expect("a session"),
-            run: None,
+            run: run.map(str::to_owned),
             conversation: ME.to_owned(),
             kind,
             audience: format!("person:{ME}"),
@@ -196,4 +271,8 @@ impl World {
 
 pub(crate) fn now() -> i64 {
     i64::try_from(homeagent_types::now()).expect("in time")
+}
+
+pub(crate) fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime")
 }
