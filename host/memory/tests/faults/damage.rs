@@ -92,7 +92,8 @@ async fn halves_of_characters_in_files_and_in_the_journal_cost_nothing_else() {
     drop(journal);
     let again = World::open(folder.path()).await.rebuilt().await;
     again.say("the lagoon is warm").await;
-    assert_eq!(found(&again, "boat").await[0], "the boat leaves at nine", "what was said after it is found");
+    let boats = found(&again, "boat").await;
+    assert!(boats.contains(&"the boat leaves at nine".to_owned()), "what was said after it is found: {boats:?}");
     assert_eq!(again.memory.status().await.expect("read").following.error, None);
     let documents = again.memory.context().documents();
     let text = documents.read(&note).expect("it is read").text;

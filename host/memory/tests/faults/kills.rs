@@ -305,12 +305,13 @@ async fn rebuild(folder: &Path, told: &Told) {
     world.memory.close().await;
 }
 
+/// The best answer of each question; those that are equally good behind it come in any order.
 async fn answers(world: &World, words: &[&String]) -> Vec<Vec<(String, String)>> {
     let viewer = world.memory.audiences().viewer(&Audience::Person(ME.to_owned()));
     let mut answers = Vec::new();
     for word in words {
         let question = format!("where does {word} stand?");
-        let found = world.memory.find(&question, viewer.clone(), 5, Vec::new(), None, None).await.expect("looked");
+        let found = world.memory.find(&question, viewer.clone(), 1, Vec::new(), None, None).await.expect("looked");
         answers.push(found.into_iter().map(|hit| (hit.passage.origin, hit.passage.text)).collect());
     }
     answers
