@@ -34,6 +34,6 @@ impl Turn {
 
     /// Whether nothing was forgotten since the window was loaded.
     pub(crate) fn is_current(&self) -> bool {
-        self.context.edition == self.core.context.edition()
+        self.context.window.edition() == self.core.context.edition()
     }
 }

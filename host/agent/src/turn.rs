@@ -273,14 +273,14 @@ impl Turn {
     async fn open_window(&mut self) -> Result<(), Ended> {
         let conversation = self.input.conversation.to_string();
         let edition = self.core.context.edition();
-        let is_this = |kept: &Context| kept.session == self.record.session && kept.edition == edition;
+        let is_this = |kept: &Context| kept.session == self.record.session && kept.window.edition() == edition;
         let kept = self.core.contexts.take(&conversation).filter(is_this);
         self.context = match kept {
             Some(context) => context,
             None => {
                 let mut window = self.core.context.load(&conversation, &self.record.session).await?;
                 window.hide_media(self.limits.media_turns.saturating_sub(1));
-                Context { session: self.record.session.clone(), edition, window, ..Context::default() }
+                Context { session: self.record.session.clone(), window, ..Context::default() }
             }
         };
         self.held.extend(media::holds(&self.core.media, self.context.window.messages()));

@@ -15,8 +15,6 @@ const IDLE_BYTES: usize = 64 << 20;
 #[derive(Debug, Default)]
 pub(crate) struct Context {
     pub(crate) session: String,
-    /// That of all contexts when the window was loaded.
-    pub(crate) edition: u64,
     pub(crate) window: Window,
     /// Digests of what was snapshotted last in this session.
     pub(crate) prompt_digest: String,

@@ -29,7 +29,11 @@ impl Journal {
     ///
     /// What the database answers.
     pub async fn events_holding(&self, texts: &[String]) -> Result<Vec<Seq>, JournalError> {
-        let fragments: Vec<String> = texts.iter().filter(|text| !text.is_empty()).map(|text| written(text)).collect();
+        self.events_with(texts.iter().filter(|text| !text.is_empty()).map(|text| written(text)).collect()).await
+    }
+
+    /// The places of all events in whose payload, as it is written, one of these fragments stands.
+    pub(crate) async fn events_with(&self, fragments: Vec<String>) -> Result<Vec<Seq>, JournalError> {
         self.readers
             .read("looking for a text in the journal", move |connection| {
                 let mut found = Vec::new();

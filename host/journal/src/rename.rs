@@ -15,32 +15,33 @@ use crate::writer::now_ms;
 /// Renames in an event's payload.
 pub type RenamedIn = Arc<dyn Fn(&mut Value) + Send + Sync>;
 
-/// The columns that may hold a name.
-const COLUMNS: [(&str, &str); 6] = [
+/// The columns that are a name.
+const NAMES: [(&str, &str); 5] = [
     ("runs", "conversation"),
     ("runs", "principal"),
     ("runs", "audience"),
-    ("runs", "error"),
     ("events", "conversation"),
     ("events", "audience"),
 ];
 
 impl Journal {
-    /// Renames in all columns, and in the payload of every event in which one of `texts` stands. A conversation of that name
-    /// is over: who speaks there next begins another. Returns the events whose payload is another now. What stood there
-    /// before may be in free pages until [`Journal::shred`].
+    /// Renames in all columns, by `names` where they are a name and by `texts` where they are words, and in the payload of
+    /// every event in whose JSON one of `fragments` stands. A conversation of that name is over: who speaks there next begins
+    /// another. Returns the events whose payload is another now. What stood there before may be in free pages until
+    /// [`Journal::shred`].
     ///
     /// # Errors
     ///
     /// What the database answers; what was written before stays written, and asking again does the rest.
     pub async fn rename(
         &self,
-        texts: &[String],
-        renamed: Renamed,
+        fragments: &[String],
+        names: Renamed,
+        texts: Renamed,
         in_payload: RenamedIn,
     ) -> Result<Vec<Seq>, JournalError> {
         let mut changed = Vec::new();
-        for batch in self.events_holding(texts).await?.chunks(BATCH) {
+        for batch in self.events_with(fragments.to_vec()).await?.chunks(BATCH) {
             let (batch, in_payload) = (batch.to_vec(), Arc::clone(&in_payload));
             let work = move |connection: &Connection| {
                 let mut changed = Vec::new();
@@ -53,32 +54,40 @@ impl Journal {
             };
             changed.extend(self.writer.write("renaming in events", work).await?);
         }
-        let work = move |connection: &Connection| Ok(columns(connection, &*renamed)?);
+        let work = move |connection: &Connection| Ok(columns(connection, &*names, &*texts)?);
         self.writer.write("renaming in the journal", work).await?;
         Ok(changed)
     }
 }
 
-fn columns(connection: &Connection, renamed: &dyn Fn(&str) -> Option<String>) -> rusqlite::Result<()> {
-    let others = |table: &str, column: &str| {
+fn columns(
+    connection: &Connection,
+    names: &dyn Fn(&str) -> Option<String>,
+    texts: &dyn Fn(&str) -> Option<String>,
+) -> rusqlite::Result<()> {
+    let others = |table: &str, column: &str, renamed: &dyn Fn(&str) -> Option<String>| {
         let sql = format!("SELECT DISTINCT {column} FROM {table} WHERE {column} IS NOT NULL");
         let mut statement = connection.prepare(&sql)?;
-        let texts = statement.query_map([], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>, _>>()?;
-        Ok::<_, rusqlite::Error>(texts.into_iter().filter_map(|text| renamed(&text).map(|other| (text, other))))
+        let all = statement.query_map([], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>, _>>()?;
+        let other = all.into_iter().filter_map(|text| renamed(&text).map(|other| (text, other)));
+        Ok::<_, rusqlite::Error>(other.collect::<Vec<_>>())
     };
-    for (table, column) in COLUMNS {
-        for (text, other) in others(table, column)? {
+    for (table, column) in NAMES {
+        for (name, other) in others(table, column, names)? {
             let sql = format!("UPDATE {table} SET {column} = ?2 WHERE {column} = ?1");
-            connection.execute(&sql, params![text, other])?;
+            connection.execute(&sql, params![name, other])?;
         }
     }
-    for (text, other) in others("sessions", "conversation")? {
-        let sql = "UPDATE sessions SET conversation = ?2, ended_at = coalesce(ended_at, ?3) WHERE conversation = ?1";
-        connection.execute(sql, params![text, other, now_ms()])?;
+    for (error, other) in others("runs", "error", texts)? {
+        connection.execute("UPDATE runs SET error = ?2 WHERE error = ?1", params![error, other])?;
     }
-    for (text, other) in others("input_keys", "platform_id")? {
+    for (name, other) in others("sessions", "conversation", names)? {
+        let sql = "UPDATE sessions SET conversation = ?2, ended_at = coalesce(ended_at, ?3) WHERE conversation = ?1";
+        connection.execute(sql, params![name, other, now_ms()])?;
+    }
+    for (id, other) in others("input_keys", "platform_id", texts)? {
         let sql = "UPDATE OR REPLACE input_keys SET platform_id = ?2 WHERE platform_id = ?1";
-        connection.execute(sql, params![text, other])?;
+        connection.execute(sql, params![id, other])?;
     }
     Ok(())
 }

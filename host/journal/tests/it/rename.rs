@@ -25,7 +25,7 @@ async fn who_is_renamed_is_in_no_byte_and_the_conversation_is_over() -> Result<(
     let touched = journal.append(said("what does qq:10001 say?")).await?;
     journal.append(said("nothing")).await?;
     let renamed = Arc::new(|text: &str| text.contains("qq:10001").then(|| text.replace("qq:10001", "qq:gone")));
-    let changed = journal.rename(&["qq:10001".to_owned()], renamed, in_payload()).await?;
+    let changed = journal.rename(&["qq:10001".to_owned()], Arc::clone(&renamed) as _, renamed, in_payload()).await?;
     journal.shred().await?;
     assert!(changed.contains(&touched) && !changed.contains(&(touched + 1)), "{changed:?}");
     for file in std::fs::read_dir(home.folder.path()).expect("a folder").map(|file| file.expect("a file").path()) {

@@ -14,10 +14,11 @@ use crate::durable;
 pub(crate) type Change<'a> = &'a dyn Fn(&mut Entry) -> bool;
 
 impl Files {
-    /// Has messages changed in all files. Files that can't be read go where `is_to_go` says so of their bytes. Returns how
-    /// many files are others now, or gone.
-    pub(super) fn change(
+    /// Has messages changed in all files, and removes those of conversations that are gone. Files that can't be read go where
+    /// `is_to_go` says so of their bytes. Returns how many files are others now, or gone.
+    fn change(
         &self,
+        is_gone: &dyn Fn(&str) -> bool,
         change: Change<'_>,
         is_to_go: &dyn Fn(&str) -> bool,
         dry_run: bool,
@@ -37,6 +38,12 @@ impl Files {
                 read => read?,
             };
             match lenient::from_slice::<Saved>(&bytes) {
+                Ok(saved) if is_gone(&saved.conversation) => {
+                    if !dry_run {
+                        durable::remove(&path)?;
+                    }
+                    changed += 1;
+                }
                 Ok(mut saved) if path.extension().is_some_and(|ending| ending == "json") => {
                     let is_other = saved.entries.iter_mut().fold(false, |any, entry| change(entry) | any);
                     if is_other && !dry_run {
@@ -57,47 +64,26 @@ impl Files {
     }
 }
 
-impl Files {
-    /// Removes the files of conversations.
-    fn remove(&self, is_to_go: &dyn Fn(&str) -> bool) -> io::Result<()> {
-        let files = match fs::read_dir(self.folder()) {
-            Ok(files) => files,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(error),
-        };
-        for file in files {
-            let path = file?.path();
-            let saved = lenient::from_slice::<Saved>(&fs::read(&path)?);
-            if saved.is_ok_and(|saved| is_to_go(&saved.conversation)) {
-                durable::remove(&path)?;
-            }
-        }
-        Ok(())
-    }
-}
-
 impl RelevanceContext {
-    /// Removes the contexts of conversations, and which choices were made in them. Blocks; what waits to be saved should
-    /// have been.
-    pub(crate) fn forget_conversations(&self, is_to_go: &dyn Fn(&str) -> bool) -> io::Result<()> {
+    /// Takes words out of what is on its way to the disk, and takes no more from windows that are loaded already. To be
+    /// followed by [`RelevanceContext::flush`] and [`RelevanceContext::change`].
+    pub(crate) fn strike(&self, is_gone: &dyn Fn(&str) -> bool, change: Change<'_>) {
+        self.saver().strike(is_gone, change);
         self.forget_computed();
-        self.saver().drop_conversations(is_to_go);
-        self.choices().forget(is_to_go).map_err(io::Error::other)?;
-        self.files().remove(is_to_go)
     }
 
-    /// Has messages changed in all contexts, and forgets what was computed on their texts. Blocks; what waits to be saved
-    /// should have been, by [`RelevanceContext::flush`].
+    /// Has messages changed in all saved contexts, but removes those of conversations that are gone, with which choices were
+    /// made in them. Returns how many files are others now, or would be. Blocks.
     pub(crate) fn change(
         &self,
+        is_gone: &dyn Fn(&str) -> bool,
         change: Change<'_>,
         is_to_go: &dyn Fn(&str) -> bool,
         dry_run: bool,
     ) -> io::Result<usize> {
         if !dry_run {
-            self.saver().change(change);
-            self.forget_computed();
+            self.choices().forget(is_gone).map_err(io::Error::other)?;
         }
-        self.files().change(change, is_to_go, dry_run)
+        self.files().change(is_gone, change, is_to_go, dry_run)
     }
 }

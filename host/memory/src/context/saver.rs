@@ -4,6 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -51,6 +52,8 @@ pub(crate) struct Saver {
 #[derive(Default)]
 struct Desk {
     contexts: Mutex<HashMap<String, Waiting>>,
+    /// Grows each time words are taken out of contexts; only while `contexts` is held.
+    edition: AtomicU64,
     chosen: Mutex<Vec<Choice>>,
 }
 
@@ -73,8 +76,13 @@ impl Desk {
         self.contexts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn change(&self, conversation: &str, now: Instant, change: impl FnOnce(&mut Waiting)) {
+    /// Takes a change of a window of this edition. Of one that was loaded before words were taken out nothing is taken: the
+    /// journal has what is left of it.
+    fn change(&self, conversation: &str, edition: u64, now: Instant, change: impl FnOnce(&mut Waiting)) {
         let mut contexts = self.contexts();
+        if edition != self.edition.load(Ordering::Acquire) {
+            return;
+        }
         let fresh = || Waiting { saved: None, leaving: Vec::new(), version: 0, since: now, due: None };
         let waiting = contexts.entry(conversation.to_owned()).or_insert_with(fresh);
         change(waiting);
@@ -95,18 +103,18 @@ impl Saver {
     }
 
     /// A context has changed.
-    pub(crate) fn changed(&self, saved: Saved) {
+    pub(crate) fn changed(&self, saved: Saved, edition: u64) {
         let conversation = saved.conversation.clone();
-        self.desk.change(&conversation, Instant::now(), |waiting| waiting.saved = Some(saved));
+        self.desk.change(&conversation, edition, Instant::now(), |waiting| waiting.saved = Some(saved));
         self.look();
     }
 
     /// These exchanges have left a conversation's window.
-    pub(crate) fn left(&self, conversation: &str, exchanges: Vec<Vec<Entry>>) {
+    pub(crate) fn left(&self, conversation: &str, exchanges: Vec<Vec<Entry>>, edition: u64) {
         if exchanges.is_empty() {
             return;
         }
-        self.desk.change(conversation, Instant::now(), |waiting| waiting.leaving.extend(exchanges));
+        self.desk.change(conversation, edition, Instant::now(), |waiting| waiting.leaving.extend(exchanges));
         self.look();
     }
 
@@ -132,14 +140,18 @@ impl Saver {
         (waiting.saved.clone(), heads.collect())
     }
 
-    /// Has messages changed in what is not saved yet.
-    /// Conversations that are not saved any more.
-    pub(super) fn drop_conversations(&self, is_to_go: &dyn Fn(&str) -> bool) {
-        self.desk.contexts().retain(|conversation, _| !is_to_go(conversation));
+    /// Which windows are taken: those that were loaded since words were taken out last.
+    pub(crate) fn edition(&self) -> u64 {
+        self.desk.edition.load(Ordering::Acquire)
     }
 
-    pub(super) fn change(&self, change: super::forget::Change<'_>) {
-        for waiting in self.desk.contexts().values_mut() {
+    /// Takes no more from windows that are loaded already, drops conversations, and has messages changed in what is not saved
+    /// yet. What is being written meanwhile is on the disk once [`Saver::flush`] returns.
+    pub(super) fn strike(&self, is_to_go: &dyn Fn(&str) -> bool, change: super::forget::Change<'_>) {
+        let mut contexts = self.desk.contexts();
+        self.desk.edition.fetch_add(1, Ordering::AcqRel);
+        contexts.retain(|conversation, _| !is_to_go(conversation));
+        for waiting in contexts.values_mut() {
             let saved = waiting.saved.iter_mut().flat_map(|saved| &mut saved.entries);
             let changed =
                 saved.chain(waiting.leaving.iter_mut().flatten()).fold(false, |any, entry| change(entry) | any);
@@ -223,7 +235,7 @@ impl Work {
             match outcome {
                 Ok(()) if now.version == waiting.version => drop(contexts.remove(&conversation)),
                 // It changed meanwhile: what came after is still to be saved.
-                Ok(()) => drop(now.leaving.drain(..waiting.leaving.len())),
+                Ok(()) => drop(now.leaving.drain(..waiting.leaving.len().min(now.leaving.len()))),
                 Err(_) => now.due = Some(Instant::now() + AGAIN),
             }
         }

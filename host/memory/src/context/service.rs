@@ -3,7 +3,6 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -102,8 +101,6 @@ struct Shared {
     saver: Saver,
     /// What documents gave back in runs that go on, until their turn takes it.
     returned: Mutex<HashMap<String, Vec<Entry>>>,
-    /// Grows each time words are taken out of contexts.
-    edition: AtomicU64,
     /// One text after the other is embedded beforehand.
     warming: tokio::sync::Mutex<()>,
 }
@@ -133,7 +130,6 @@ impl RelevanceContext {
             known,
             saver,
             returned: Mutex::default(),
-            edition: AtomicU64::new(0),
             warming: tokio::sync::Mutex::default(),
         };
         Ok(Self { shared: Arc::new(shared) })
@@ -161,9 +157,10 @@ impl RelevanceContext {
     pub async fn load(&self, conversation: &str, session: &str) -> Result<Window, JournalError> {
         let most = Most::read(&self.shared.settings).map_or(LEAST_HISTORY, |most| most.messages.max(LEAST_HISTORY));
         let limit = u32::try_from(most).unwrap_or(u32::MAX);
+        let edition = self.edition();
         let history = self.shared.journal.conversation_history(conversation, limit).await?;
         let (context, conversation, session) = (self.clone(), conversation.to_owned(), session.to_owned());
-        let work = move || context.load_blocking(&conversation, &session, &history);
+        let work = move || context.load_blocking(&conversation, &session, &history, edition);
         match tokio::task::spawn_blocking(work).await {
             Ok(window) => Ok(window),
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
@@ -171,7 +168,7 @@ impl RelevanceContext {
         }
     }
 
-    fn load_blocking(&self, conversation: &str, session: &str, history: &[Event]) -> Window {
+    fn load_blocking(&self, conversation: &str, session: &str, history: &[Event], edition: u64) -> Window {
         let Shared { files, documents, saver, .. } = &*self.shared;
         let (waiting, leaving) = saver.waiting(conversation);
         let on_disk = waiting.is_none();
@@ -185,10 +182,10 @@ impl RelevanceContext {
         };
         if let Some(earlier) = earlier {
             let exchanges = Window::from_entries(earlier.entries).retain(|_| false);
-            saver.left(conversation, exchanges);
+            saver.left(conversation, exchanges, edition);
         }
         let (entries, strays) = go_on(saved.map(|saved| saved.entries).unwrap_or_default(), history);
-        let mut window = Window::from_entries(entries);
+        let mut window = Window::from_entries(entries).of_edition(edition);
         window.put_back(strays);
         self.leave_out_archived(&mut window, &leaving);
         window
@@ -247,7 +244,7 @@ impl RelevanceContext {
         let conversation = choice.conversation.clone();
         let left = window.retain(|at| verdicts.get(at).is_some_and(|verdict| verdict.stays()));
         tracing::debug!(run, ?occasion, left = left.len(), by_vectors = choice.model.is_some(), "a window was pruned");
-        self.shared.saver.left(&conversation, left);
+        self.shared.saver.left(&conversation, left, window.edition());
         self.shared.saver.chosen(choice);
     }
 
@@ -323,7 +320,8 @@ impl RelevanceContext {
     /// A turn gives its window back: it is saved some seconds after its last change, and what was said in it is embedded
     /// meanwhile. Called inside an asynchronous runtime.
     pub fn save(&self, conversation: &str, session: &str, window: &Window) {
-        self.shared.saver.changed(Saved::new(conversation, session, window.entries().to_vec()));
+        let saved = Saved::new(conversation, session, window.entries().to_vec());
+        self.shared.saver.changed(saved, window.edition());
         let Some(embedder) = self.shared.embedder.borrow().clone() else { return };
         let texts: Vec<String> =
             window.exchanges().into_iter().flat_map(|exchange| texts_of(&window.entries()[exchange])).collect();
@@ -357,16 +355,15 @@ impl RelevanceContext {
         &self.shared.files
     }
 
-    /// Forgets what was computed on texts, and what came back to turns that have not taken it.
-    /// Another number each time words were taken out of contexts: a window that was loaded before is to be loaded again, and
-    /// not to be saved.
+    /// Another number each time words were taken out of contexts: a window that was loaded before is to be loaded again. It is
+    /// not saved.
     #[must_use]
     pub fn edition(&self) -> u64 {
-        self.shared.edition.load(Ordering::Acquire)
+        self.shared.saver.edition()
     }
 
+    /// Forgets what was computed on texts, and what came back to turns that have not taken it.
     pub(super) fn forget_computed(&self) {
-        self.shared.edition.fetch_add(1, Ordering::AcqRel);
         self.shared.known.clear();
         self.returned().clear();
     }

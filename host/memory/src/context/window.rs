@@ -24,9 +24,21 @@ pub const NO_RESULT: &str = "error: there is no result, because the turn was cut
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Window {
     entries: Vec<Entry>,
+    /// That of all contexts when it was loaded.
+    edition: u64,
 }
 
 impl Window {
+    pub(super) fn of_edition(self, edition: u64) -> Self {
+        Self { edition, ..self }
+    }
+
+    /// That of all contexts when it was loaded: see [`super::RelevanceContext::edition`].
+    #[must_use]
+    pub fn edition(&self) -> u64 {
+        self.edition
+    }
+
     /// Rebuilds a window from the journal. Calls that were cut off get a result that says so.
     #[must_use]
     pub fn from_history(events: &[Event]) -> Self {

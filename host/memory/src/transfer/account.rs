@@ -20,11 +20,9 @@ impl Account {
     /// Reads `namespace:user`, and thinks of a name that nobody has.
     pub(super) fn read(account: &str) -> Result<Self, CallError> {
         match account.split_once(':') {
-            Some((namespace, user)) if !namespace.is_empty() && !user.is_empty() => Ok(Self {
-                namespace: namespace.to_owned(),
-                user: user.to_owned(),
-                stand_in: format!("forgotten-{}", Uuid::now_v7().simple()),
-            }),
+            Some((namespace, user)) if !namespace.is_empty() && !user.is_empty() => {
+                Ok(Self { namespace: namespace.to_owned(), user: user.to_owned(), stand_in: stand_in() })
+            }
             _ => {
                 let why = format!("\"{account}\" is no account; one is namespace:user, such as qq:10001");
                 Err(CallError::Invalid(why))
@@ -51,26 +49,56 @@ impl Account {
         of("namespace") == Some(self.namespace.as_str()) && of("user") == Some(self.user.as_str())
     }
 
-    /// How it may stand in a text, the longest first: with its namespace, as part of a conversation's name, and a number of
-    /// some length also alone.
-    pub(super) fn spellings(&self) -> Vec<String> {
-        let mut spellings = vec![self.user.clone()];
-        spellings.extend(self.pairs().map(|(spelt, _)| spelt));
-        spellings.sort_by_key(|spelt| std::cmp::Reverse(spelt.len()));
-        spellings.dedup();
-        spellings
+    /// The same with a name that takes its place anew: where a death cut a renaming, somebody may have come back.
+    pub(super) fn anew(&self) -> Self {
+        Self { stand_in: stand_in(), ..self.clone() }
     }
 
+    /// How it may stand in a document, as JSON is written.
+    pub(super) fn fragments(&self) -> Vec<String> {
+        let written = |text: &str| Value::from(text).to_string();
+        let inside = |text: &str| written(text).trim_matches('"').to_owned();
+        let mut fragments: Vec<String> = self.pairs().map(|(spelt, _)| inside(&spelt)).collect();
+        fragments.push(format!("\"user\":{}", written(&self.user)));
+        fragments
+    }
+
+    /// How it may stand in a text, whole: with its namespace, as part of a conversation's name, and a number of some length
+    /// also alone.
     fn pairs(&self) -> impl Iterator<Item = (String, String)> + '_ {
         let escaped = self.user.replace('%', "%25").replace('/', "%2F");
         let other = format!("{}:{}", self.namespace, self.stand_in);
         let whole = [self.user.clone(), escaped].map(|user| (format!("{}:{user}", self.namespace), other.clone()));
-        let is_telling = self.user.len() >= TELLING && self.user.bytes().all(|byte| byte.is_ascii_digit());
-        whole.into_iter().chain(is_telling.then(|| (self.user.clone(), self.stand_in.clone())))
+        whole.into_iter().chain(self.is_telling().then(|| (self.user.clone(), self.stand_in.clone())))
     }
 
-    /// What a text becomes in which it stands; none for others. Part of a longer name is not it.
+    /// Whether the user alone, without its namespace, says who it is.
+    fn is_telling(&self) -> bool {
+        self.user.len() >= TELLING && self.user.bytes().all(|byte| byte.is_ascii_digit())
+    }
+
+    /// How it is spelt where it is looked for byte by byte.
+    pub(super) fn spelt(&self) -> Vec<String> {
+        self.pairs().map(|(spelt, _)| spelt).collect()
+    }
+
+    /// What a name becomes that is this account's as a whole: a principal, its private conversation, or who reads that. None
+    /// for those of others, of groups too.
+    pub(super) fn named(&self, name: &str) -> Option<String> {
+        let (before, rest) = match name.strip_prefix("person:") {
+            Some(rest) => ("person:", rest),
+            None => ("", name),
+        };
+        let escaped = self.user.replace('%', "%25").replace('/', "%2F");
+        let user = rest.strip_prefix(self.namespace.as_str())?.strip_prefix(':')?;
+        (user == self.user || user == escaped).then(|| format!("{before}{}:{}", self.namespace, self.stand_in))
+    }
+
+    /// What words become in which it stands; none for others. Part of a longer name, or of a group's, is not it.
     pub(super) fn renamed(&self, text: &str) -> Option<String> {
+        if let Some(named) = self.named(text) {
+            return Some(named);
+        }
         let mut renamed = None;
         for (spelt, other) in self.pairs() {
             let from: &str = renamed.as_deref().unwrap_or(text);
@@ -96,31 +124,69 @@ impl Account {
                     fields.insert("user".to_owned(), Value::from(self.stand_in.clone()));
                     fields.remove("display_name");
                 }
-                fields.values_mut().fold(is, |any, one| self.rename_in(one) | any)
+                let mut any = fields.values_mut().fold(is, |any, one| self.rename_in(one) | any);
+                if fields.keys().any(|key| self.renamed(key).is_some()) {
+                    let all = std::mem::take(fields).into_iter();
+                    *fields = all.map(|(key, one)| (self.renamed(&key).unwrap_or(key), one)).collect();
+                    any = true;
+                }
+                any
+            }
+            Value::Number(number) if self.is_telling() && number.to_string() == self.user => {
+                *value = Value::from(0);
+                true
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => false,
         }
     }
 }
 
+/// A name that nobody has.
+fn stand_in() -> String {
+    format!("forgotten-{}", Uuid::now_v7().simple())
+}
+
 /// The text with another name in the place of one, wherever that stands by itself; none where it does not.
 fn replaced(text: &str, spelt: &str, other: &str) -> Option<String> {
-    // Chinese has no spaces around a number.
-    let goes_on = |char: Option<char>| char.is_some_and(|char| char.is_ascii_alphanumeric() || char == '_');
     let (mut written, mut done, mut any) = (String::new(), 0, false);
     for (at, found) in text.match_indices(spelt) {
-        let end = at + found.len();
-        // A person's name may end in what is no letter.
-        let goes_on_after = goes_on(found.chars().next_back()) && goes_on(text[end..].chars().next());
-        let is_whole = !goes_on(text[..at].chars().next_back()) && !goes_on_after;
-        if is_whole {
+        let (before, after) = (&text[..at], &text[at + found.len()..]);
+        if at >= done && !goes_on_before(before, found) && !goes_on_after(found, after) {
             written.push_str(&text[done..at]);
             written.push_str(other);
-            done = end;
+            done = at + found.len();
             any = true;
         }
     }
     any.then(|| written + &text[done..])
+}
+
+fn is_of_a_name(char: char) -> bool {
+    char.is_ascii_alphanumeric() || matches!(char, '_' | '-')
+}
+
+/// Whether what stands before belongs to the name, or makes it a group's.
+fn goes_on_before(before: &str, name: &str) -> bool {
+    // A number alone may have its channel before it: `group:qq:10001`.
+    let outer = before.strip_suffix(':').map_or(before, |before| before.trim_end_matches(is_of_a_name));
+    let is_group = outer.ends_with("group:")
+        || before.ends_with("group:")
+        || before.ends_with("group/")
+        || before.ends_with("other/");
+    // Chinese has no spaces around a number.
+    let belongs = |char: char| is_of_a_name(char) || (!name.is_ascii() && char.is_alphanumeric());
+    is_group || before.chars().next_back().is_some_and(belongs)
+}
+
+/// Whether what stands behind belongs to the name, as in `ada@x.org` and `小明明`.
+fn goes_on_after(name: &str, after: &str) -> bool {
+    let mut chars = after.chars();
+    let belongs = |char: char| is_of_a_name(char) || (!name.is_ascii() && char.is_alphanumeric());
+    match chars.next() {
+        Some('@' | '.' | '%' | '/') => chars.next().is_some_and(belongs),
+        Some(next) => belongs(next),
+        None => false,
+    }
 }
 
 #[cfg(test)]
@@ -143,7 +209,9 @@ mod tests {
             ("问10001吧，qq:10001。", Some("问forgotten-1吧，qq:forgotten-1。")),
             ("[CQ:at,qq=10001]", Some("[CQ:at,qq=forgotten-1]")),
             ("qq:100012 and 210001", None),
-            ("qq:group/7", None),
+            ("qq:group/10001", None),
+            ("group:qq:10001", None),
+            ("qq:10001/7 and qq:10001.5", None),
         ] {
             assert_eq!(who.renamed(text).as_deref(), other, "{text}");
         }
@@ -155,13 +223,30 @@ mod tests {
     }
 
     #[test]
+    fn nobody_else_is_renamed_whose_name_begins_so_and_no_group() {
+        for (who, others) in [
+            ("mail:ada", ["mail:ada@x.org", "mail:ada-lovelace", "mail:ada.lovelace", "person:mail:ada_1"]),
+            ("wx:小明", ["wx:小明明", "person:wx:小明明", "wx:小明1", "wx:group/小明"]),
+            ("qq:7", ["qq:77", "group:qq:7", "qq:group/7", "person:qq:7-1"]),
+            ("qq:10001", ["qq:100012", "group:qq:10001", "qq:group/10001", "qq:other/10001"]),
+        ] {
+            let account = account(who);
+            for other in others {
+                assert_eq!((account.named(other), account.renamed(other)), (None, None), "{who} {other}");
+            }
+            assert_eq!(account.named(&format!("person:{who}")), account.renamed(&format!("person:{who}")));
+            assert!(account.named(who).is_some() && account.renamed(&format!("问 {who}。")).is_some(), "{who}");
+        }
+    }
+
+    #[test]
     fn who_is_named_by_namespace_and_user_is_renamed_with_what_they_are_called() {
         let mut value = json!({ "speaker": { "namespace": "cli", "user": "me", "display_name": "Mei", "role": "owner" },
-            "to": ["cli:me"], "other": { "namespace": "qq", "user": "me" } });
+            "to": ["cli:me"], "cli:me": 1, "other": { "namespace": "qq", "user": "me" } });
         assert!(account("cli:me").is_named_in(&value));
         assert!(account("cli:me").rename_in(&mut value));
         let renamed = json!({ "speaker": { "namespace": "cli", "user": "forgotten-1", "role": "owner" },
-            "to": ["cli:forgotten-1"], "other": { "namespace": "qq", "user": "me" } });
+            "to": ["cli:forgotten-1"], "cli:forgotten-1": 1, "other": { "namespace": "qq", "user": "me" } });
         assert_eq!(value, renamed);
         assert!(!account("cli:me").rename_in(&mut value));
     }

@@ -21,6 +21,8 @@ impl Memory {
     /// the database and the file system answer.
     pub async fn export_to(self: Arc<Self>, file: MemoryFile) -> Result<MemoryExported, CallError> {
         let (memory, path) = (self, whole(&file.path)?);
+        let of = Arc::clone(&memory);
+        let _nothing_is_forgotten_meanwhile = of.forgetting.lock().await;
         let work = move || {
             if path.is_dir() {
                 return Err(CallError::Invalid(format!("{} is a folder; name a file in it", path.display())));
@@ -58,6 +60,8 @@ impl Memory {
     /// answer.
     pub async fn import_from(self: Arc<Self>, file: MemoryFile) -> Result<MemoryImported, CallError> {
         let (memory, path) = (self, whole(&file.path)?);
+        let of = Arc::clone(&memory);
+        let _nothing_is_forgotten_meanwhile = of.forgetting.lock().await;
         let work = move || {
             let is_file = fs::metadata(&path).map(|found| found.is_file());
             match is_file {

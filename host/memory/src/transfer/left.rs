@@ -27,7 +27,7 @@ const TEXTS: usize = 64;
 impl Memory {
     /// The files of the home folder that hold any of the texts, as they are spelt in the journal, by their paths in it.
     pub(super) async fn left(&self, plan: &Plan) -> Result<Vec<String>, CallError> {
-        let account = plan.account.iter().map(|account| account.name());
+        let account = plan.account.iter().flat_map(|account| account.spelt());
         let spelt = account.chain(plan.spelt.iter().cloned());
         let texts: Vec<Vec<u8>> = spelt.take(TEXTS).map(String::into_bytes).collect();
         let home = self.home().to_owned();

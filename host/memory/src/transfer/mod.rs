@@ -97,7 +97,8 @@ impl Memory {
         });
         for (row, text) in rows {
             let done = async {
-                if let Ok(plan) = serde_json::from_str::<Plan>(&text) {
+                if !text.is_empty() {
+                    let plan = serde_json::from_str::<Plan>(&text).map_err(failed)?;
                     self.caught_up().await;
                     self.carry_out(&plan).await?;
                 }
@@ -127,29 +128,47 @@ impl Memory {
         let (touched, whole) = (plan.touched.clone(), plan.whole.clone());
         self.journal().forget(touched, &plan.spelt, whole, &blank).await.map_err(failed)?;
         let renamed = self.rename(plan).await?;
-        if let Some(elsewhere) = &self.elsewhere {
-            elsewhere.remove_media(plan.media.clone()).await?;
-        }
+        self.remove_media(plan).await?;
         self.text_log().rewrite(line_of(plan), false).await.map_err(failed)?;
         self.forget_in_plugins(plan).await?;
         self.forget_passages(plan, &renamed).await?;
+        {
+            let words = plan.words();
+            self.context().strike(&|name| is_gone(name, plan), &|entry| strike(entry, plan, &words));
+        }
+        // What was on its way to the disk is in the files now.
+        self.context().flush().await;
         let (memory, plan) = (self.parts(), plan.clone());
         tokio::task::spawn_blocking(move || memory.forget(&plan)).await.map_err(failed)?
+    }
+
+    /// Removes media that nothing mentions any more: something may have been said since the plan was made.
+    async fn remove_media(&self, plan: &Plan) -> Result<(), CallError> {
+        let Some(elsewhere) = &self.elsewhere else { return Ok(()) };
+        for address in &plan.media {
+            let still = self.journal().events_holding(std::slice::from_ref(address)).await.map_err(failed)?;
+            if still.is_empty() {
+                elsewhere.remove_media(vec![address.clone()]).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Gives a person's account another name in what others said, and wherever else it is kept. Returns the events that are
     /// others now.
     async fn rename(&self, plan: &Plan) -> Result<Vec<Seq>, CallError> {
-        let Some(account) = plan.account.clone().map(Arc::new) else { return Ok(Vec::new()) };
-        let of = Arc::clone(&account);
-        let renamed: Renamed = Arc::new(move |text| of.renamed(text));
-        let of = Arc::clone(&account);
+        let Some(account) = plan.account.as_ref().map(|account| Arc::new(account.anew())) else {
+            return Ok(Vec::new());
+        };
+        let [of_names, of_texts, of_payload] = [(); 3].map(|()| Arc::clone(&account));
+        let names: Renamed = Arc::new(move |name| of_names.named(name));
+        let texts: Renamed = Arc::new(move |text| of_texts.renamed(text));
         let in_payload = Arc::new(move |payload: &mut Value| {
-            of.rename_in(payload);
+            of_payload.rename_in(payload);
         });
-        let changed = self.journal().rename(&account.spellings(), Arc::clone(&renamed), in_payload).await;
+        let changed = self.journal().rename(&account.fragments(), Arc::clone(&names), texts, in_payload).await;
         if let Some(elsewhere) = &self.elsewhere {
-            elsewhere.rename(renamed).await?;
+            elsewhere.rename(names).await?;
         }
         changed.map_err(failed)
     }
@@ -264,10 +283,10 @@ impl Rest {
         let held = self.known.hold();
         self.known.clear(&held).map_err(failed)?;
         let decided = documents.decide(&|document| fate(document, plan, &words), &is_to_go, false).map_err(failed)?;
-        if let Some(account) = &plan.account {
-            self.context.forget_conversations(&|name| account.renamed(name).is_some()).map_err(failed)?;
-        }
-        self.context.change(&|entry| strike(entry, plan, &words), &is_to_go, false).map_err(failed)?;
+        let is_named = |text: &str| plan.account.as_ref().is_some_and(|account| account.renamed(text).is_some());
+        let change = |entry: &mut Entry| strike(entry, plan, &words);
+        let holds = |text: &str| is_to_go(text) || is_named(text);
+        self.context.change(&|name| is_gone(name, plan), &change, &holds, false).map_err(failed)?;
         let of_journal = plan.whole.iter().chain(&plan.touched).map(|seq| format!("journal:{seq}"));
         let of_documents = decided.iter().chain(&plan.documents).map(|id| format!("document:{id}"));
         let origins: Vec<String> = of_journal.chain(of_documents).collect();
@@ -276,10 +295,9 @@ impl Rest {
         for entity in &plan.entities {
             self.graph.forget_entity(*entity, at_ms)?;
         }
-        let is_named = |text: &str| plan.account.as_ref().is_some_and(|account| account.renamed(text).is_some());
-        self.graph.forget_words(&|text| is_to_go(text) || is_named(text), at_ms)?;
+        self.graph.forget_words(&holds, at_ms)?;
         if let Some(account) = &plan.account {
-            self.graph.rename(&|text| account.renamed(text))?;
+            self.graph.rename(&|name| account.named(name))?;
             self.audiences.forget(&account.name()).map_err(failed)?;
             self.curated.rewrite(|text| account.renamed(text)).map_err(failed)?;
         }
@@ -298,12 +316,14 @@ impl Rest {
         };
         let decided = documents.decide(&shown, &is_to_go, true).map_err(failed)?;
         forgotten.documents = decided.len();
+        forgotten.samples.extend(plan.media.iter().take(SAMPLES).map(|address| sample("medium", address.clone(), "")));
         for id in decided.iter().take(SAMPLES) {
             let texts = documents.read(id).map(|document| document.texts()).unwrap_or_default();
             forgotten.samples.push(sample("document", id.clone(), &texts.join(" ")));
         }
         let change = |entry: &mut Entry| strike(entry, plan, &words);
-        forgotten.contexts = self.context.change(&change, &is_to_go, true).map_err(failed)?;
+        forgotten.contexts =
+            self.context.change(&|name| is_gone(name, plan), &change, &is_to_go, true).map_err(failed)?;
         let held = self.graph.holding(&is_to_go)?;
         forgotten.names = held.names.len();
         forgotten.sentences = held.sentences.len() + held.literals.len();
@@ -316,6 +336,11 @@ impl Rest {
         forgotten.samples.extend(lines.iter().take(SAMPLES).map(|line| sample("curated", String::new(), line)));
         Ok(forgotten)
     }
+}
+
+/// Whether a conversation is the private one of the person who goes.
+fn is_gone(conversation: &str, plan: &Plan) -> bool {
+    plan.account.as_ref().is_some_and(|account| account.named(conversation).is_some())
 }
 
 /// Renames in what is kept as JSON; false: it stays as it is.

@@ -180,14 +180,8 @@ impl Memory {
         let mut echoes: BTreeSet<String> = BTreeSet::new();
         let mut media: Vec<(Seq, BTreeSet<String>)> = Vec::new();
         self.scan(|event| {
-            let is_talk = matches!(
-                event.kind,
-                EventKind::InputAccepted | EventKind::UserMessageAdded | EventKind::AssistantMessageAdded
-            );
             let mut sent = BTreeSet::new();
-            if is_talk {
-                super::media::addresses(&event.payload, &mut sent);
-            }
+            super::media::addresses(&event.payload, &mut sent);
             media.extend((!sent.is_empty()).then_some((event.seq, sent)));
             if event.kind == EventKind::InputAccepted
                 && let Some(id) = event.payload["id"].as_str()

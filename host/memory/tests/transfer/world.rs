@@ -239,7 +239,11 @@ impl World {
                     folders.push(file);
                     continue;
                 }
-                let bytes = std::fs::read(&file).expect("read").to_ascii_lowercase();
+                let bytes = match std::fs::read(&file) {
+                    // It was being written when the folder was listed, and has its place by now.
+                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                    read => read.expect("read").to_ascii_lowercase(),
+                };
                 if bytes.windows(wanted.len()).any(|window| window == wanted) {
                     found.push(file.strip_prefix(&self.folder).expect("in it").display().to_string());
                 }

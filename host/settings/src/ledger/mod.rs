@@ -238,8 +238,7 @@ impl Ledger {
                 let mut statement = transaction.prepare(&format!("SELECT DISTINCT {column} FROM {table}"))?;
                 let texts = statement.query_map([], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>, _>>()?;
                 for (text, other) in texts.iter().filter_map(|text| renamed(text).map(|other| (text, other))) {
-                    // Where a death cut it, and who is renamed has asked again since, a sum of theirs may be there.
-                    let sql = format!("UPDATE OR IGNORE {table} SET {column} = ?2 WHERE {column} = ?1");
+                    let sql = format!("UPDATE {table} SET {column} = ?2 WHERE {column} = ?1");
                     transaction.execute(&sql, [text, &other])?;
                 }
             }
