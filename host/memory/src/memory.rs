@@ -208,8 +208,11 @@ impl Memory {
         memory.tasks.spawn(names.run(stop()));
         memory.tasks.spawn(documents.clone().keep_vectors(memory.embedder.clone(), stop()));
         memory.tasks.spawn(memory.distiller.clone().run(stop()));
-        let looked_at = memory.database.clone();
+        let (looked_at, known) = (memory.database.clone(), memory.known.clone());
         memory.tasks.spawn_blocking(move || {
+            if let Err(error) = known.catch_up() {
+                tracing::warn!(%error, "documents may tell what the graph knows no more");
+            }
             if let Err(error) = documents.look_through().and_then(|_| documents.offer_missing()) {
                 tracing::warn!(%error, "the folder of documents can't be looked through");
             }

@@ -325,10 +325,14 @@ impl Documents {
     ///
     /// What the database and the file system answer.
     pub fn accessed(&self, document: &mut Document, now_ms: i64) -> Result<(), DocumentError> {
-        self.write("counting a document's reads", |connection| {
+        let counted = self.write("counting a document's reads", |connection| {
             let sql = "UPDATE documents SET reads = reads + 1, read_ms = ?2 WHERE id = ?1";
-            connection.prepare_cached(sql)?.execute(params![document.id, now_ms]).map(drop)
+            connection.prepare_cached(sql)?.execute(params![document.id, now_ms])
         })?;
+        if counted == 0 {
+            // It was removed since it was read.
+            return Ok(());
+        }
         document.reads += 1;
         document.read_ms = now_ms;
         self.rewrite(document)
@@ -340,8 +344,11 @@ impl Documents {
     ///
     /// What the database and the file system answer.
     pub fn remove(&self, id: &str) -> Result<(), DocumentError> {
-        for path in [self.path(id), self.vector_path(id)] {
-            durable::remove(&path).map_err(|source| DocumentError::File { path, doing: "removing", source })?;
+        {
+            let _one_at_a_time = self.files();
+            for path in [self.path(id), self.vector_path(id)] {
+                durable::remove(&path).map_err(|source| DocumentError::File { path, doing: "removing", source })?;
+            }
         }
         self.unlist(id)?;
         Ok(())
@@ -374,6 +381,10 @@ impl Documents {
     fn rewrite(&self, document: &Document) -> Result<(), DocumentError> {
         let path = self.path(&document.id);
         let _one_at_a_time = self.files();
+        // Words may have been taken out of it since it was read, or it may be gone.
+        let Ok(now) = Document::read(&path) else { return Ok(()) };
+        let Document { reads, read_ms, consumed, .. } = document.clone();
+        let document = Document { reads, read_ms, consumed, ..now };
         document.write(&path).map_err(|source| DocumentError::File { path, doing: "writing", source })
     }
 

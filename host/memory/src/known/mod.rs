@@ -28,6 +28,9 @@ const PIECE: u32 = 200;
 /// So many documents there are at most; what comes later stays in the graph alone.
 const MOST: u64 = 20_000;
 
+/// The cursor that is 1 while documents owe a change of the graph.
+const OWED: &str = "owed";
+
 /// Why it could not be written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -51,6 +54,8 @@ pub struct KnownDocuments {
     table: Table,
     /// Held from reading the graph to writing what it says, and while something is forgotten.
     writing: Arc<Mutex<()>>,
+    /// How many changes of the graph are under way that documents have to follow.
+    owed: Arc<Mutex<usize>>,
 }
 
 impl KnownDocuments {
@@ -60,7 +65,7 @@ impl KnownDocuments {
     ///
     /// What the database answers.
     pub fn open(database: &Database, graph: Graph, documents: Documents) -> Result<Self, DatabaseError> {
-        Ok(Self { graph, documents, table: Table::open(database)?, writing: Arc::default() })
+        Ok(Self { graph, documents, table: Table::open(database)?, writing: Arc::default(), owed: Arc::default() })
     }
 
     /// Goes on with what the graph was told since the last time, a piece of it; whether there is more.
@@ -104,6 +109,52 @@ impl KnownDocuments {
             all.extend(self.table.speaking_of(*entity)?);
         }
         self.write(all)
+    }
+
+    /// Makes a change of the graph that documents have to follow, and has them follow it. Where a death or an error comes
+    /// between, the next start looks at all of them.
+    ///
+    /// # Errors
+    ///
+    /// What `change` and `follow` answer, and the database.
+    pub(crate) fn following<T, E: From<KnownError>>(
+        &self,
+        change: impl FnOnce() -> Result<T, E>,
+        follow: impl FnOnce(&Self) -> Result<(), KnownError>,
+    ) -> Result<T, E> {
+        let owed = || self.owed.lock().unwrap_or_else(PoisonError::into_inner);
+        {
+            let mut owed = owed();
+            if *owed == 0 {
+                self.table.advance(OWED, 1).map_err(KnownError::from)?;
+            }
+            *owed += 1;
+        }
+        let done = change().and_then(|answer| follow(self).map(|()| answer).map_err(E::from));
+        let mut owed = owed();
+        // A change that was not followed stays owed until the next start.
+        *owed -= usize::from(done.is_ok());
+        if *owed == 0 {
+            self.table.advance(OWED, 0).map_err(KnownError::from)?;
+        }
+        done
+    }
+
+    /// Follows what the graph was changed by before a death.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::write_on`].
+    pub(crate) fn catch_up(&self) -> Result<(), KnownError> {
+        if self.table.cursor(OWED)? == 0 {
+            return Ok(());
+        }
+        self.anything_changed()?;
+        let owed = self.owed.lock().unwrap_or_else(PoisonError::into_inner);
+        if *owed == 0 {
+            self.table.advance(OWED, 0)?;
+        }
+        Ok(())
     }
 
     /// Something else may be known of anything, as after an undoing: looks at all documents, and has the graph gone through
@@ -204,18 +255,22 @@ impl KnownDocuments {
     fn put(&self, id: &str, audience: &Audience, told: &Told) -> Result<(), KnownError> {
         let before = match self.documents.listed(id)? {
             Some(_) => self.documents.read(id).ok(),
-            None if self.documents.count()? >= MOST => return Ok(()),
+            None if self.table.count()? >= MOST => return Ok(()),
             None => None,
         };
-        // The row first: what is written is found again, whatever comes between.
-        self.table.put(id, told.entity, &told.speaks_of)?;
         let is_same = |document: &Document| {
             document.title.as_deref() == Some(&told.title)
                 && document.text == told.text
                 && document.foreign == told.foreign
                 && document.kind == Kind::Known
         };
-        if before.as_ref().is_some_and(is_same) {
+        let is_same = before.as_ref().is_some_and(is_same);
+        if is_same && self.table.speaks_of(id)? == told.speaks_of {
+            return Ok(());
+        }
+        // The row first: what is written is found again, whatever comes between.
+        self.table.put(id, told.entity, &told.speaks_of)?;
+        if is_same {
             return Ok(());
         }
         let now_ms = i64::try_from(now()).unwrap_or(i64::MAX);

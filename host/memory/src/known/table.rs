@@ -76,6 +76,22 @@ impl Table {
         })
     }
 
+    /// How many documents there are.
+    pub(super) fn count(&self) -> Result<u64, DatabaseError> {
+        self.database.read("counting what is known", |connection| {
+            let count = connection.query_row("SELECT count(*) FROM known_documents", [], |row| row.get::<_, i64>(0))?;
+            Ok(u64::try_from(count).unwrap_or_default())
+        })
+    }
+
+    /// The entities that a document speaks of.
+    pub(super) fn speaks_of(&self, id: &str) -> Result<BTreeSet<i64>, DatabaseError> {
+        self.database.read("looking up what a document speaks of", |connection| {
+            let sql = "SELECT entity FROM known_mentions WHERE document = ?1";
+            connection.prepare_cached(sql)?.query_map([id], |row| row.get(0))?.collect()
+        })
+    }
+
     /// The documents about an entity, or all.
     pub(super) fn documents(&self, entity: Option<i64>) -> Result<Vec<String>, DatabaseError> {
         self.database.read("listing what is known", |connection| {

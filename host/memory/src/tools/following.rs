@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::arguments::{number, text};
 use super::{Asked, Inner, definitions};
+use crate::known::KnownError;
 
 /// What a call may change.
 pub(super) enum Touched {
@@ -35,12 +36,35 @@ impl Inner {
         Some(Touched::Some(entities))
     }
 
-    pub(super) fn follow(&self, touched: &Touched) -> Result<(), CallError> {
-        let Some(known) = self.known.get() else { return Ok(()) };
-        let done = match touched {
-            Touched::Some(entities) => known.changed(entities),
-            Touched::All => known.anything_changed(),
-        };
-        done.map_err(|error| CallError::NotStored(error.to_string()))
+    /// Makes a call, and has the documents follow what it mends.
+    pub(super) fn followed<T>(
+        &self,
+        touched: Option<Touched>,
+        call: impl FnOnce() -> Result<T, CallError>,
+    ) -> Result<T, CallError> {
+        let (Some(touched), Some(known)) = (touched, self.known.get()) else { return call() };
+        let done = known.following(
+            || call().map_err(Stopped::Call),
+            |known| match &touched {
+                Touched::Some(entities) => known.changed(entities),
+                Touched::All => known.anything_changed(),
+            },
+        );
+        done.map_err(|stopped| match stopped {
+            Stopped::Call(error) => error,
+            Stopped::Known(error) => CallError::NotStored(error.to_string()),
+        })
+    }
+}
+
+/// Where it came to an end.
+enum Stopped {
+    Call(CallError),
+    Known(KnownError),
+}
+
+impl From<KnownError> for Stopped {
+    fn from(error: KnownError) -> Self {
+        Self::Known(error)
     }
 }

@@ -106,11 +106,7 @@ impl Inner {
     fn run(&self, name: &str, arguments: &Value, cause: &Cause) -> Result<ToolOutput, CallError> {
         let asked = self.asked(cause);
         let touched = self.touched(name, arguments, &asked);
-        let answer = self.call(name, arguments, &asked)?;
-        if let Some(touched) = touched {
-            self.follow(&touched)?;
-        }
-        Ok(answer)
+        self.followed(touched, || self.call(name, arguments, &asked))
     }
 
     fn call(&self, name: &str, arguments: &Value, asked: &Asked<'_>) -> Result<ToolOutput, CallError> {

@@ -186,3 +186,25 @@ async fn what_a_turn_was_shown_of_it_and_of_the_kept_facts_is_nothing_new_there(
     }
     assert!(!world.memory.graph().was_shown("run", "Emil likes tea"));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_death_kept_documents_from_following_is_followed_at_the_next_start() {
+    let mut world = World::new().await;
+    household(&world);
+    write(&world);
+    assert_eq!(found(&world, "marzipan", &Viewer::Everything).len(), 1);
+    // As a call of a tool leaves it that dies right after the graph's change.
+    world.memory.graph().forget_origins(&["journal:1003".to_owned()]).expect("taken back");
+    world.memory.close().await;
+    let kept = world.kept.take().expect("it was made for this");
+    drop(world);
+    let database = homeagent_settings::Database::open(kept.path().join("memory.db")).expect("it opens");
+    let owe = "INSERT OR REPLACE INTO known_cursors (name, at) VALUES ('owed', 1)";
+    database.write("owing", |transaction| transaction.execute(owe, [])).expect("written");
+    drop(database);
+    let world = World::open(kept.path()).await;
+    // What was begun at the start is finished.
+    world.memory.close().await;
+    assert!(found(&world, "marzipan", &Viewer::Everything).is_empty());
+    assert_eq!(found(&world, "Ottilie lives in Turin", &only(&mine())).len(), 1, "the rest is there");
+}
